@@ -1,0 +1,33 @@
+"""The errors a user can catch.
+
+Every one is a `ValueError` as well: bad input is named with its value and with what is accepted,
+before any state changes.
+"""
+
+
+class StructuredBanditsError(ValueError):
+    """Base class of all errors raised by this library."""
+
+
+class StructureError(StructuredBanditsError):
+    """A structure cannot be built, or has no such model or arm."""
+
+
+class ParameterError(StructuredBanditsError):
+    """A parameter of a policy, a world or a simulation is out of range."""
+
+
+class RewardError(StructuredBanditsError):
+    """A reward, or a world's rewards, do not fit what the policy was told to expect."""
+
+
+class DecisionError(StructuredBanditsError):
+    """A decision of an agent is unknown, already answered or cancelled."""
+
+
+class FileFormatError(StructuredBanditsError):
+    """A file or a snapshot cannot be read; the message names the place."""
+
+
+class MeansOutsideUnitIntervalWarning(UserWarning):
+    """A structure holds means outside [0, 1] (erratum I-11)."""
