@@ -1,0 +1,137 @@
+"""What all structures have in common: named arms, a fingerprint and readable representations."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
+
+
+class Structure:
+    """A set of candidate models, one of which is (nearly) true.
+
+    Subclasses set `cells`, the parts on which one arm is best: all that a policy ever asks.
+    """
+
+    kind: ClassVar[str]
+    cells: Any
+
+    def __init__(self, cells: Any, arms: Sequence[str] | None) -> None:
+        self.cells = cells
+        self.arm_names = checked_names(arms, cells.arm_count(), "arm")
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms."""
+        return int(self.cells.arm_count())
+
+    @property
+    def best_arms(self) -> tuple[int, ...]:
+        """The arms that are best in some model, A*(Theta): no other arm is worth a pull."""
+        return tuple(int(arm) for arm in np.unique(self.cells.best))
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of kind, names and means: equal structures, and only those, share it."""
+        digest = hashlib.sha256(self.kind.encode())
+        digest.update("\0".join(self.arm_names).encode())
+        for part in self.cells:
+            digest.update(str((part.dtype, part.shape)).encode())
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+    def arm_index(self, arm: int | str) -> int:
+        """Return the index of an arm given by index or by name."""
+        return index_of(arm, self.arm_names, "arm")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Structure) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def _repr_html_(self) -> str:
+        header, rows, more = self._table(limit=20)
+        marks = "".join(f"<th>{html.escape(name)}</th>" for name in header)
+        body = "".join(
+            "<tr>" + "".join(_html_cell(text, bold) for text, bold in row) + "</tr>" for row in rows
+        )
+        note = f"<p>… and {more} more</p>" if more else ""
+        return (
+            f"<p>{html.escape(repr(self))}; best arm in bold</p>"
+            f"<table><thead><tr>{marks}</tr></thead><tbody>{body}</tbody></table>{note}"
+        )
+
+    def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
+        """Return header, rows of (text, is best arm) and the number of rows left out."""
+        raise NotImplementedError
+
+
+def _html_cell(text: str, bold: bool) -> str:
+    text = html.escape(text)
+    return f"<td><b>{text}</b></td>" if bold else f"<td>{text}</td>"
+
+
+def checked_names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:
+    """Return `count` distinct names; "1", "2", … where none are given (as the paper counts)."""
+    if names is None:
+        return tuple(str(number) for number in range(1, count + 1))
+    names = tuple(str(name) for name in names)
+    if len(names) != count:
+        raise StructureError(f"{what}s: {len(names)} names for {count} {what}s")
+    if len(set(names)) != count:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise StructureError(f"{what}s: the name {twice!r} is given twice; names must differ")
+    return names
+
+
+def index_of(key: int | str, names: tuple[str, ...], what: str) -> int:
+    """Return the index of a model or arm: an int is an index from 0, a str is a name."""
+    if isinstance(key, str):
+        if key not in names:
+            raise StructureError(f"{what}={key!r} is unknown; known are {shortened(names)}")
+        return names.index(key)
+    if isinstance(key, (bool, float)) or not isinstance(key, (int, np.integer)):
+        raise StructureError(f"{what}={key!r}: give an index from 0 or a name")
+    if not 0 <= key < len(names):
+        raise StructureError(f"{what}={key!r} is outside 0 to {len(names) - 1}")
+    return int(key)
+
+
+def shortened(names: Sequence[str], most: int = 8) -> str:
+    """Return the names as a readable list, cut after `most`."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return f"{shown}, … ({len(names)} in all)" if len(names) > most else shown
+
+
+def checked_means(means: Any, what: str) -> Floats:
+    """Return means as a float64 array; raise if one is not a finite number."""
+    try:
+        array = np.array(means, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise StructureError(
+            f"{what}: expected numbers in rows of equal length ({error})"
+        ) from None
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        place = tuple(int(index) for index in bad[0])
+        raise StructureError(f"{what}: the mean at {place} is {array[place]}; means must be finite")
+    return array
+
+
+def warn_if_outside(means: Floats) -> None:
+    """Warn when means leave [0, 1]; they are used as they are (errata, I-11)."""
+    if means.size and (means.min() < 0.0 or means.max() > 1.0):
+        warnings.warn(
+            "the structure holds means outside [0, 1]; they are used as they are. If the rewards "
+            "have another range, declare it in the policies (reward_range=…)",
+            MeansOutsideUnitIntervalWarning,
+            stacklevel=3,
+        )
