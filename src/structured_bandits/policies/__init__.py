@@ -1,0 +1,1 @@
+"""Policies: one file each, one shape: parameters, `init`, `plan`, `observe`."""

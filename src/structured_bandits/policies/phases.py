@@ -1,0 +1,81 @@
+"""Phases of arm elimination, shared by SAE and ASAE (paper, Algorithm 1 lines 6-9)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.compilable import compilable
+from structured_bandits.structures.confidence import confidence_box
+
+MOST_PULLS = 1 << 62  # stands for "more than anybody plays"
+
+
+@compilable
+def largest_gap(low: float, high: float) -> float:
+    """Return the gap from which elimination starts to halve: the range's width, 1 if unbounded.
+
+    The paper has rewards in [0, 1] and starts from 1; starting from the width makes the choice of
+    units irrelevant.
+    """
+    return high - low if math.isfinite(high - low) else 1.0
+
+
+@compilable
+def phase_target(budget: float, beta: float, gap: float, phase: int) -> int:
+    """Return the pulls p_h = ceil(alpha log n (1 + 1/beta)^2 / (gap 2^-h)^2) that end phase h.
+
+    That is line 6, with `gap` = 1 for rewards in [0, 1]. At least one pull. With n = 1 the formula
+    is 0 in every phase and phases would never end; they then have 4^h pulls.
+    """
+    widening = (1.0 + 1.0 / beta) / gap
+    pulls = budget * widening * widening if budget > 0.0 else 1.0
+    for _ in range(phase):
+        pulls *= 4.0
+    if pulls >= MOST_PULLS:
+        return MOST_PULLS
+    return max(1, math.ceil(pulls))
+
+
+@compilable
+def top_up(pulls: Ints, active: Flags, target: int, quota: Ints) -> int:
+    """Write the pulls that the active arms lack to the target; return their sum."""
+    wanted = 0
+    for arm in range(len(quota)):
+        quota[arm] = max(0, target - pulls[arm]) if active[arm] else 0
+        wanted += quota[arm]
+    return wanted
+
+
+@compilable
+def find_best_arms(
+    cells: Any, pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats, found: Flags
+) -> bool:
+    """Rebuild the confidence set from all models and data, mark its best arms; is it non-empty?"""
+    confidence_box(pulls, sums, budget, low, high)
+    return cells.best_arms_in(low, high, found)
+
+
+@compilable
+def keep_only(active: Flags, found: Flags) -> int:
+    """Intersect the active arms with those found (line 8); if nothing is left, keep them, return 1.
+
+    The paper is silent on an empty intersection; keeping the arms lets the next phase decide.
+    """
+    left = False
+    for arm in range(len(active)):
+        if active[arm] and found[arm]:
+            left = True
+    if not left:
+        return 1
+    for arm in range(len(active)):
+        active[arm] = active[arm] and found[arm]
+    return 0
+
+
+@compilable
+def copy_flags(source: Flags, target: Flags) -> None:
+    """Copy flags one by one: a slice assignment takes memory, which plans must not."""
+    for arm in range(len(target)):
+        target[arm] = source[arm]
