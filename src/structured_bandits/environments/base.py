@@ -1,0 +1,62 @@
+"""What a world is.
+
+A world is a named tuple with `means`, the true means of the arms, and a method
+`draw(arm, pulls, count, rng)` that Numba can compile and that returns the sum of the next `count`
+rewards of `arm`, which has been pulled `pulls` times before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.errors import ParameterError
+from structured_bandits.records import Record
+
+
+class WorldLike(Protocol):
+    """What the engine needs of a world; any such named tuple will do."""
+
+    @property
+    def means(self) -> Floats:
+        """The true means of the arms, from which regret is computed."""
+
+    def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> float:
+        """Return the sum of the next `count` rewards of `arm`."""
+
+
+class World(Record):
+    """Mixin of the library's worlds."""
+
+    means: Floats
+
+    def reward_range(self) -> tuple[float, float] | None:
+        """Return the range of the rewards, None if they have no bounds."""
+        raise NotImplementedError
+
+    def noise(self) -> float:
+        """Return a sigma for which the rewards are sub-Gaussian."""
+        raise NotImplementedError
+
+    def longest(self) -> int | None:
+        """Return the number of pulls that the world can serve, None if there is no end."""
+        return None
+
+    def __repr__(self) -> str:
+        shown = np.array2string(self.means, precision=4, separator=", ", threshold=8)
+        return f"{type(self).__name__}({shown})"
+
+
+def checked_vector(name: str, values: Any) -> Floats:
+    """Return a vector of finite means."""
+    try:
+        vector = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name}={values!r}: expected a mean per arm") from None
+    if vector.ndim != 1 or not len(vector):
+        raise ParameterError(f"{name}: shape {vector.shape}; expected a mean per arm")
+    if not np.isfinite(vector).all():
+        raise ParameterError(f"{name}={vector}: means must be finite")
+    return vector

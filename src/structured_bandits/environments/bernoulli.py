@@ -1,0 +1,44 @@
+"""Rewards of 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.environments.base import World, checked_vector
+from structured_bandits.errors import ParameterError
+
+
+class _Bernoulli(NamedTuple):
+    means: Floats
+
+
+class Bernoulli(World, _Bernoulli):
+    """Arm i pays 1 with probability means[i], else 0; a block is one binomial draw.
+
+    >>> Bernoulli([0.8, 0.7])
+    Bernoulli([0.8, 0.7])
+    """
+
+    def __new__(cls, means: Any) -> Bernoulli:
+        """Check the means."""
+        vector = checked_vector("means", means)
+        if vector.min() < 0.0 or vector.max() > 1.0:
+            raise ParameterError(f"means={vector}: means of 0/1 rewards lie in [0, 1]")
+        return super().__new__(cls, vector)
+
+    def reward_range(self) -> tuple[float, float]:
+        """Return (0, 1)."""
+        return 0.0, 1.0
+
+    def noise(self) -> float:
+        """Return 1/2 (Hoeffding)."""
+        return 0.5
+
+    def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> float:
+        """Return the sum of `count` rewards: a single one by one uniform, more by a binomial."""
+        if count == 1:
+            return 1.0 if rng.random() < self.means[arm] else 0.0
+        return float(rng.binomial(count, self.means[arm]))

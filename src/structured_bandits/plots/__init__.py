@@ -1,0 +1,1 @@
+"""Figures: from a result to data, from data to axes."""

@@ -1,0 +1,54 @@
+"""Regret curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.simulation.result import Result, mean_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class RegretCurve:
+    """Mean, 95 % interval and median of a policy's regret over time."""
+
+    t: Ints
+    mean: Floats
+    low: Floats
+    high: Floats
+    median: Floats
+
+
+def regret_curves(result: Result) -> dict[str, RegretCurve]:
+    """Return the curve of each policy at 0 pulls and at the checkpoints."""
+    curves = {}
+    for name, checked in result.regret.items():
+        regret = np.pad(checked, ((0, 0), (1, 0)))
+        t = np.append(0, result.checkpoints)
+        curves[name] = RegretCurve(t, *mean_interval(regret), np.median(regret, axis=0))
+    return curves
+
+
+def draw_regret(result: Result, ax: Axes | None = None) -> Axes:
+    """Draw mean regret (solid) with its 95 % band and the median (dotted) of each policy."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    for name, curve in regret_curves(result).items():
+        (line,) = ax.plot(curve.t, curve.mean, label=name)
+        ax.fill_between(curve.t, curve.low, curve.high, color=line.get_color(), alpha=0.2, lw=0)
+        ax.plot(curve.t, curve.median, color=line.get_color(), lw=0.9, ls=":")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.set_xlabel("pulls")
+    ax.set_ylabel("regret")
+    ax.margins(x=0)
+    ax.set_ylim(bottom=0)
+    ax.legend(title=f"mean of {result.runs} runs, 95 % band;\ndotted: median", frameon=False)
+    return ax

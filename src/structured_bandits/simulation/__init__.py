@@ -1,0 +1,1 @@
+"""Simulation: one loop, plain or compiled, and what comes out of it."""

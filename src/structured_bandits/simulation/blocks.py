@@ -1,0 +1,129 @@
+"""Blocks of runs: the unit of work that a worker gets.
+
+Everything here can be sent to another process; a block's result depends on the setting, the case and
+its runs only, never on who computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from structured_bandits.arrays import Ints
+from structured_bandits.environments.base import WorldLike
+from structured_bandits.errors import ParameterError
+from structured_bandits.policies.base import PolicyLike
+from structured_bandits.simulation import engine as python_engine
+from structured_bandits.simulation.compatibility import check_together
+from structured_bandits.simulation.engine import RunRecord
+
+Block = dict[str, dict[str, Any]]  # policy name -> kind of table -> a row per run
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all runs of a simulation share."""
+
+    names: tuple[str, ...]
+    horizon: int
+    seed: int
+    checkpoints: Ints
+    engine: str
+    planning: bool
+    record_arms: bool
+
+
+@dataclass(frozen=True)
+class Same:
+    """The same policies and world in every run."""
+
+    policies: dict[str, PolicyLike]
+    world: WorldLike
+
+    def at(self, setting: Setting, run: int) -> tuple[Mapping[str, PolicyLike], WorldLike]:
+        """Return what is played in a run."""
+        return self.policies, self.world
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Policies and world drawn afresh in every run."""
+
+    draw: Callable[[np.random.Generator], tuple[Mapping[str, PolicyLike], WorldLike]]
+
+    def at(self, setting: Setting, run: int) -> tuple[Mapping[str, PolicyLike], WorldLike]:
+        """Draw and check what is played in a run."""
+        policies, world = self.draw(draw_rng(setting.seed, run))
+        if set(policies) != set(setting.names):
+            raise ParameterError(
+                f"draw: run {run} drew the policies {sorted(policies)}, "
+                f"the first run {sorted(setting.names)}; the names must stay the same"
+            )
+        for name, policy in policies.items():
+            check_together(name, policy, world, setting.horizon)
+        return policies, world
+
+
+def draw_rng(seed: int, run: int) -> np.random.Generator:
+    """Return the generator from which the structure of a run is drawn."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(run,))))
+
+
+def seed_run(rng: np.random.Generator, seed: int, run: int, name: str) -> None:
+    """Set a PCG64 generator to the start of a run of the policy called `name`.
+
+    Compiled code takes long to get to know a new generator, so a block keeps one.
+    """
+    sequence = np.random.SeedSequence(seed, spawn_key=(run, crc32(name.encode())))
+    rng.bit_generator.state = np.random.PCG64(sequence).state
+
+
+def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> Block:
+    """Play the given runs of every policy."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    block: Block = {}
+    for place, run in enumerate(runs):
+        policies, world = case.at(setting, run)
+        for name in setting.names:
+            if name not in block:
+                block[name] = _empty_tables(setting, len(runs), len(world.means))
+            tables = block[name]
+            if len(world.means) != tables["pulls"].shape[1]:
+                raise ParameterError(
+                    f"draw: run {run} has {len(world.means)} arms, run {runs[0]} "
+                    f"{tables['pulls'].shape[1]}; the number of arms must stay the same"
+                )
+            record = RunRecord(
+                setting.checkpoints,
+                tables["regret"][place],
+                tables["pulls"][place],
+                tables["arms"][place],
+            )
+            play_run = _engine(setting.engine, policies[name], world)
+            seed_run(rng, setting.seed, run, name)
+            tables["plans"][place], tables["empty"][place] = play_run(
+                policies[name], world, setting.horizon, setting.planning, rng, record, stop
+            )
+    return block
+
+
+def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:
+    return {
+        "regret": np.zeros((runs, len(setting.checkpoints))),
+        "pulls": np.zeros((runs, arms), np.int64),
+        "plans": np.zeros(runs, np.int64),
+        "empty": np.zeros(runs, np.int64),
+        "arms": np.zeros((runs, setting.horizon if setting.record_arms else 0), np.int64),
+    }
+
+
+def _engine(engine: str, policy: PolicyLike, world: WorldLike) -> Callable[..., Any]:
+    if engine == "python":
+        return python_engine.run
+    from structured_bandits.simulation.compiled import engine_for
+
+    return engine_for(policy, world)

@@ -1,0 +1,125 @@
+"""The only place that imports Numba: the engine and everything it calls, compiled.
+
+Policies, cells and worlds stay plain named tuples. Numba is told, once, that a method of a named
+tuple is to be compiled from the class's own Python source, and that the functions marked `compilable`
+are to be compiled as they are. Nothing is written twice.
+
+The compiled engine is cached on disk. Numba's cache looks only at the file of the cached function, so
+a hash of all sources of the package is part of the key (a closure variable), and what older sources
+left behind is removed. Policies, cells or worlds from elsewhere go through an engine that is not
+cached: their classes could change without the cache's knowing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from numba import njit, types
+from numba.extending import overload, overload_method
+
+import structured_bandits
+from structured_bandits.compilable import COMPILABLE
+from structured_bandits.environments.base import WorldLike
+from structured_bandits.policies.base import PolicyLike
+from structured_bandits.policies.lookahead import LooksAhead
+from structured_bandits.simulation import engine
+from structured_bandits.structures.cells import Cells, LineCells
+
+PROTOCOLS = (PolicyLike, LooksAhead, WorldLike, Cells, LineCells)
+
+
+def _register_method(name: str, parameters: str) -> None:
+    """Let compiled code call method `name` of any named tuple.
+
+    Numba matches overloads by the names of their parameters, hence the generated signature.
+    """
+    source = f"def typer({parameters}):\n    return getattr(self.instance_class, {name!r}, None)"
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)
+    overload_method(types.BaseNamedTuple, name, strict=False)(  # type: ignore[call-arg]
+        namespace["typer"]
+    )
+
+
+def _register_function(function: Callable[..., Any], **options: Any) -> None:
+    """Let compiled code call `function`, compiled from its Python source."""
+    overload(function, strict=False, jit_options=cast(Any, options))(lambda *arguments: function)
+
+
+def _register() -> None:
+    for protocol in PROTOCOLS:
+        for name, method in vars(protocol).items():
+            if inspect.isfunction(method) and not name.startswith("_"):
+                _register_method(name, ", ".join(inspect.signature(method).parameters))
+    for function in COMPILABLE:
+        _register_function(function)
+
+
+def _sources_hash() -> str:
+    """Return a hash of all source files of the package."""
+    folder = Path(structured_bandits.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(str(path.relative_to(folder)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cached_engine(stamp: str) -> Any:
+    """Return the engine with a disk cache that is valid for sources with this stamp only."""
+
+    @njit(cache=True, nogil=True)
+    def cached_run(policy, world, horizon, planning, rng, record, stop):  # type: ignore[no-untyped-def]
+        stamp  # noqa: B018  a closure variable is part of Numba's cache key
+        return engine.run(policy, world, horizon, planning, rng, record, stop)
+
+    return cached_run
+
+
+def _forget_older(folder: Path, stamp: str) -> None:
+    """Remove the cache files that other sources left behind; they would pile up over edits."""
+    note = folder / "structured_bandits.sources"
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        if not note.exists() or note.read_text() != stamp:
+            for path in folder.glob(f"{Path(__file__).stem}.*.nb[ic]"):
+                path.unlink(missing_ok=True)
+            note.write_text(stamp)
+
+
+_register()
+_register_function(engine.run)
+# Everything below `play` does without reference counts (see the engine). A function that takes memory
+# cannot be compiled so, and says so; nothing goes wrong silently.
+_register_function(engine.play, _nrt=False)
+_STAMP = _sources_hash()
+cached_run = _cached_engine(_STAMP)
+_forget_older(Path(cached_run.stats.cache_path), _STAMP)
+
+
+_counting_play = njit(nogil=True)(engine.play)
+
+
+def uncached_run(
+    policy: Any, world: Any, horizon: int, planning: bool, rng: Any, record: Any, stop: Any
+) -> Any:
+    """Play one run of a policy or world from elsewhere: not cached, and free to take memory."""
+    table = engine.fresh_table(world.means)
+    state = policy.init()
+    return _counting_play(policy, state, world, horizon, planning, rng, record, table, stop)
+
+
+def engine_for(policy: Any, world: Any) -> Any:
+    """Return the engine to play `policy` in `world`: cached if all of it is the library's own."""
+    return cached_run if _is_ours(policy) and _is_ours(world) else uncached_run
+
+
+def _is_ours(record: Any) -> bool:
+    """Do this named tuple and all named tuples inside it come from this package?"""
+    inner = all(_is_ours(value) for value in record if hasattr(value, "_fields"))
+    return inner and type(record).__module__.startswith(f"{structured_bandits.__name__}.")

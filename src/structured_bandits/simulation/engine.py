@@ -1,0 +1,105 @@
+"""The loop of every simulation, once: plan, play, observe.
+
+It costs per plan, not per pull. Plain Python runs it as it stands, for policies that cannot be
+compiled and as the reference; `structured_bandits.simulation.compiled` compiles these very functions.
+All memory is taken in `run`, none in `play`: counting references to arrays is most of the cost of a
+short plan, and compiled code that takes no memory can do without.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.compilable import compilable
+from structured_bandits.environments.base import WorldLike
+from structured_bandits.policies.base import PolicyLike
+from structured_bandits.policies.round_robin import first_pulls, write_order
+
+
+class RunRecord(NamedTuple):
+    """Where a run is written down."""
+
+    checkpoints: Ints  # rising numbers of pulls
+    regret: Floats  # at each checkpoint
+    pulls: Ints  # of each arm
+    arms: Ints  # of each pull; of length 0 if not wanted
+
+
+class Table(NamedTuple):
+    """What `play` works with, a number for each arm."""
+
+    gaps: Floats
+    quota: Ints
+    part: Ints
+    sums: Floats
+
+
+@compilable
+def fresh_table(means: Floats) -> Table:
+    """Return the memory for `play` in a world with these means."""
+    return Table(
+        means.max() - means,
+        np.zeros(len(means), np.int64),
+        np.zeros(len(means), np.int64),
+        np.zeros(len(means)),
+    )
+
+
+def run(
+    policy: PolicyLike,
+    world: WorldLike,
+    horizon: int,
+    planning: bool,
+    rng: np.random.Generator,
+    record: RunRecord,
+    stop: Ints,
+) -> tuple[int, int]:
+    """Play one run from the start; return the number of plans and of empty confidence sets."""
+    table = fresh_table(world.means)
+    return play(policy, policy.init(), world, horizon, planning, rng, record, table, stop)
+
+
+def play(
+    policy: PolicyLike,
+    state: Any,
+    world: WorldLike,
+    horizon: int,
+    planning: bool,
+    rng: np.random.Generator,
+    record: RunRecord,
+    table: Table,
+    stop: Ints,
+) -> tuple[int, int]:
+    """Plan, play and observe until `horizon` pulls are made or stop[0] is set.
+
+    Pseudo-regret at the checkpoints, also inside a plan, is computed from whole numbers of pulls, so
+    nothing accumulates.
+    """
+    t = 0
+    reached = 0  # checkpoints passed
+    plans = 0
+    empty = 0
+    while t < horizon and stop[0] == 0:
+        empty += policy.plan(state, t, horizon - t if planning else 1, table.quota, rng)
+        length = first_pulls(table.quota, horizon - t, table.quota)
+        while reached < len(record.checkpoints) and record.checkpoints[reached] <= t + length:
+            first_pulls(table.quota, record.checkpoints[reached] - t, table.part)
+            total = 0.0
+            for arm in range(len(table.gaps)):
+                total += table.gaps[arm] * (record.pulls[arm] + table.part[arm])
+            record.regret[reached] = total
+            reached += 1
+        if len(record.arms) > 0:
+            write_order(table.quota, record.arms[t : t + length])
+        for arm in range(len(table.gaps)):
+            table.sums[arm] = 0.0
+            if table.quota[arm] > 0:
+                table.sums[arm] = world.draw(arm, record.pulls[arm], table.quota[arm], rng)
+                record.pulls[arm] += table.quota[arm]
+        policy.observe(state, table.quota, table.sums)
+        t += length
+        plans += 1
+    return plans, empty

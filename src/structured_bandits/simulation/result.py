@@ -1,0 +1,176 @@
+"""What a simulation returns."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.errors import FileFormatError, ParameterError
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+
+FORMAT = 1
+QUANTILES = (0.05, 0.25, 0.75, 0.95)
+
+
+@dataclass
+class Result:
+    """Regret and pulls of several policies over several runs.
+
+    The tables are by policy name. Regret is pseudo-regret, the sum of the gaps of the arms pulled,
+    after each of the `checkpoints`.
+    """
+
+    checkpoints: Ints
+    regret: dict[str, Floats]  # runs x checkpoints
+    pulls: dict[str, Ints]  # runs x arms
+    plans: dict[str, Ints]  # runs: how many plans were made
+    empty: dict[str, Ints]  # runs: how many confidence sets were empty
+    arms: dict[str, Ints] = field(default_factory=dict)  # runs x horizon, if recorded
+    info: dict[str, Any] = field(default_factory=dict)  # what made it: parameters, seed, versions
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the policies."""
+        return tuple(self.regret)
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return len(next(iter(self.regret.values())))
+
+    def summary(self, t: int | None = None) -> pandas.DataFrame:
+        """Return mean regret, its 95 % Student-t interval, median and quantiles for each policy.
+
+        `t` is one of the checkpoints, by default the last. `width` says the confidence radius that
+        each policy used: compare at equal widths.
+        """
+        import pandas
+
+        column = self._column(t)
+        rows = {name: self._row(name, column) for name in self.policies}
+        frame = pandas.DataFrame.from_dict(rows, orient="index")
+        return frame.rename_axis("policy")
+
+    def _row(self, name: str, column: int) -> dict[str, Any]:
+        regret = self.regret[name][:, column]
+        mean, low, high = mean_interval(regret[:, np.newaxis])
+        quantiles = np.quantile(regret, QUANTILES)
+        return {
+            "mean": mean[0],
+            "low": low[0],
+            "high": high[0],
+            "median": float(np.median(regret)),
+            **{f"q{100 * q:02.0f}": float(x) for q, x in zip(QUANTILES, quantiles, strict=True)},
+            "plans": float(self.plans[name].mean()),
+            "empty": float(self.empty[name].mean()),
+            "width": self.info.get("policies", {}).get(name, {}).get("width", "?"),
+        }
+
+    def _column(self, t: int | None) -> int:
+        if t is None:
+            return len(self.checkpoints) - 1
+        places = np.flatnonzero(self.checkpoints == t)
+        if not len(places):
+            raise ParameterError(f"t={t!r}: expected one of the checkpoints {self.checkpoints}")
+        return int(places[0])
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a long table: policy, run, t, regret."""
+        import pandas
+
+        runs, places = self.runs, len(self.checkpoints)
+        return pandas.concat(
+            [
+                pandas.DataFrame(
+                    {
+                        "policy": name,
+                        "run": np.repeat(np.arange(runs), places),
+                        "t": np.tile(self.checkpoints, runs),
+                        "regret": regret.ravel(),
+                    }
+                )
+                for name, regret in self.regret.items()
+            ],
+            ignore_index=True,
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw mean regret with its 95 % band and the median; return the axes."""
+        from structured_bandits.plots.regret import draw_regret
+
+        return draw_regret(self, ax)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a Parquet file with everything, the parameters, seed and versions included.
+
+        A row per policy and run. The file appears under its name only once it is complete.
+        """
+        import pyarrow
+        import pyarrow.parquet
+
+        columns: dict[str, list[Any]] = {
+            "policy": [name for name in self.policies for _ in range(self.runs)],
+            "run": [run for _ in self.policies for run in range(self.runs)],
+        }
+        for key in self._tables():
+            columns[key] = [row for name in self.policies for row in getattr(self, key)[name]]
+        about = {"format": FORMAT, "checkpoints": self.checkpoints.tolist(), "info": self.info}
+        table = pyarrow.table(columns).replace_schema_metadata(
+            {"structured_bandits": json.dumps(about)}
+        )
+        target = Path(path)
+        part = target.with_name(f"{target.name}.{os.getpid()}.part")
+        pyarrow.parquet.write_table(table, part)
+        part.replace(target)
+
+    def _tables(self) -> list[str]:
+        return ["regret", "pulls", "plans", "empty"] + (["arms"] if self.arms else [])
+
+
+def load_result(path: str | os.PathLike[str]) -> Result:
+    """Read a result written by `Result.save`."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(path)
+        about = json.loads(table.schema.metadata[b"structured_bandits"])
+    except (pyarrow.ArrowInvalid, KeyError, TypeError, json.JSONDecodeError):
+        raise FileFormatError(f"{path}: not a result saved by structured_bandits") from None
+    if about.get("format") != FORMAT:
+        raise FileFormatError(
+            f"{path}: format {about.get('format')!r}; this version reads format {FORMAT}"
+        )
+    names = np.array(table["policy"].to_pylist(), dtype=object)
+    tables: dict[str, dict[str, Any]] = {}
+    for key in table.column_names:
+        if key in ("policy", "run"):
+            continue
+        rows = np.array(table[key].to_pylist())
+        tables[key] = {name: rows[names == name] for name in dict.fromkeys(names)}
+    return Result(checkpoints=np.array(about["checkpoints"]), info=about["info"], **tables)
+
+
+def mean_interval(samples: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the mean over rows (runs) and the ends of its 95 % Student-t interval, by column.
+
+    With a single run there is no interval: its ends are nan.
+    """
+    from scipy.special import stdtrit
+
+    runs = len(samples)
+    mean = samples.mean(axis=0)
+    if runs < 2:
+        return mean, np.full_like(mean, math.nan), np.full_like(mean, math.nan)
+    half = stdtrit(runs - 1, 0.975) * samples.std(axis=0, ddof=1) / math.sqrt(runs)
+    return mean, mean - half, mean + half

@@ -1,0 +1,195 @@
+"""Running policies in a world: many runs, seeds, workers."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Ints
+from structured_bandits.checks import checked_count
+from structured_bandits.environments.base import WorldLike
+from structured_bandits.errors import ParameterError
+from structured_bandits.policies.base import PolicyLike
+from structured_bandits.simulation.blocks import Block, Draw, Same, Setting, draw_rng
+from structured_bandits.simulation.compatibility import check_together
+from structured_bandits.simulation.result import Result
+from structured_bandits.simulation.workers import run_blocks
+
+ENGINES = ("compiled", "python")
+
+
+def simulate(
+    policies: Mapping[str, PolicyLike] | PolicyLike,
+    world: WorldLike,
+    horizon: int,
+    runs: int = 100,
+    seed: int = 0,
+    checkpoints: int | Sequence[int] = 200,
+    workers: int | None = None,
+    engine: str = "compiled",
+    planning: bool = True,
+    record_arms: bool = False,
+    progress: bool | None = None,
+) -> Result:
+    """Play each policy in `world` for `horizon` pulls, `runs` times.
+
+    Run i of the policy named P draws from SeedSequence(seed, spawn_key=(i, crc32(P))): more runs, more
+    policies or other workers change nothing else.
+
+    - `checkpoints`: numbers of pulls at which regret is kept, or how many of them, evenly spread.
+    - `workers`: how many runs at a time; None for all cores if compiled, for one if not. Compiled
+      runs share the process (they do without Python's lock); Python runs get processes of their own,
+      so a script needs its `if __name__ == "__main__":`.
+    - `engine`: "compiled" (Numba) or "python", the same code uncompiled.
+    - `planning=False`: reward-driven policies decide pull by pull.
+    - `record_arms`: keep the arm of every pull.
+    - `progress`: a bar on standard error; None for one if that is a terminal and it takes a while.
+    """
+    policies = _named(policies)
+    for name, policy in policies.items():
+        check_together(name, policy, world, horizon)
+    about = {"world": repr(world), "policies": {n: _described(p) for n, p in policies.items()}}
+    setting = _setting(tuple(policies), horizon, seed, checkpoints, engine, planning, record_arms)
+    return _run(setting, Same(dict(policies), world), runs, workers, progress, about)
+
+
+def simulate_random(
+    draw: Callable[[np.random.Generator], tuple[Mapping[str, PolicyLike], WorldLike]],
+    horizon: int,
+    runs: int = 100,
+    seed: int = 0,
+    checkpoints: int | Sequence[int] = 200,
+    workers: int | None = None,
+    engine: str = "compiled",
+    planning: bool = True,
+    record_arms: bool = False,
+    progress: bool | None = None,
+) -> Result:
+    """Like `simulate`, with policies and world drawn afresh in each run.
+
+    `draw(rng)` returns them; run i calls it with SeedSequence(seed, spawn_key=(i,)). Each run must
+    draw the same policy names and number of arms.
+    """
+    policies, world = draw(draw_rng(checked_count("seed", seed, least=0), 0))
+    policies = _named(policies)
+    about = {
+        "world": f"drawn by {getattr(draw, '__name__', type(draw).__name__)}, the first: {world!r}",
+        "policies": {name: _described(policy) for name, policy in policies.items()},
+    }
+    setting = _setting(tuple(policies), horizon, seed, checkpoints, engine, planning, record_arms)
+    return _run(setting, Draw(draw), runs, workers, progress, about)
+
+
+def _run(
+    setting: Setting,
+    case: Same | Draw,
+    runs: int,
+    workers: int | None,
+    progress: bool | None,
+    about: dict[str, Any],
+) -> Result:
+    runs = checked_count("runs", runs)
+    blocks = run_blocks(setting, case, runs, _worker_count(workers, setting.engine), progress)
+    return Result(
+        checkpoints=setting.checkpoints,
+        regret=_gathered(blocks, setting, "regret"),
+        pulls=_gathered(blocks, setting, "pulls"),
+        plans=_gathered(blocks, setting, "plans"),
+        empty=_gathered(blocks, setting, "empty"),
+        arms=_gathered(blocks, setting, "arms") if setting.record_arms else {},
+        info={
+            **about,
+            "horizon": setting.horizon,
+            "runs": runs,
+            "seed": setting.seed,
+            "engine": setting.engine,
+            "planning": setting.planning,
+            "versions": _versions(setting.engine),
+        },
+    )
+
+
+def _gathered(blocks: list[Block], setting: Setting, key: str) -> dict[str, Any]:
+    return {name: np.concatenate([block[name][key] for block in blocks]) for name in setting.names}
+
+
+def _named(policies: Mapping[str, PolicyLike] | PolicyLike) -> dict[str, PolicyLike]:
+    if not isinstance(policies, Mapping):
+        return {type(policies).__name__: policies}
+    if not policies:
+        raise ParameterError("policies: none given")
+    for name in policies:
+        if not isinstance(name, str):
+            raise ParameterError(f"policies: the name {name!r} is not a string")
+    return dict(policies)
+
+
+def _setting(
+    names: tuple[str, ...],
+    horizon: int,
+    seed: int,
+    checkpoints: int | Sequence[int],
+    engine: str,
+    planning: bool,
+    record_arms: bool,
+) -> Setting:
+    if engine not in ENGINES:
+        raise ParameterError(f"engine={engine!r}: expected 'compiled' or 'python'")
+    horizon = checked_count("horizon", horizon)
+    return Setting(
+        names=names,
+        horizon=horizon,
+        seed=checked_count("seed", seed, least=0),
+        checkpoints=_checkpoints(checkpoints, horizon),
+        engine=engine,
+        planning=bool(planning),
+        record_arms=bool(record_arms),
+    )
+
+
+def _checkpoints(wanted: int | Sequence[int], horizon: int) -> Ints:
+    """Return rising numbers of pulls that end with the horizon, unless given one by one."""
+    if np.ndim(wanted) == 0:
+        count = min(checked_count("checkpoints", wanted), horizon)
+        return np.array([horizon * (place + 1) // count for place in range(count)], dtype=np.int64)
+    places = [checked_count("checkpoints", t) for t in wanted]  # type: ignore[union-attr]
+    rising = all(a < b for a, b in pairwise(places))
+    if not places or not rising or places[-1] > horizon:
+        raise ParameterError(
+            f"checkpoints={wanted!r}: expected rising numbers of pulls from 1 to horizon={horizon}"
+        )
+    return np.array(places, dtype=np.int64)
+
+
+def _worker_count(workers: int | None, engine: str) -> int:
+    if workers is not None:
+        return checked_count("workers", workers)
+    if engine == "python":
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _described(policy: Any) -> dict[str, Any]:
+    width = policy.width() if hasattr(policy, "width") else "?"
+    return {"policy": repr(policy), "width": width}
+
+
+def _versions(engine: str) -> dict[str, str]:
+    import structured_bandits
+
+    versions = {
+        "structured_bandits": structured_bandits.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "platform": f"{sys.platform} {platform.machine()}",
+    }
+    if engine == "compiled":
+        versions["numba"] = version("numba")
+    return versions

@@ -1,0 +1,90 @@
+"""Spreading blocks of runs over workers, with a progress bar and a clean end on Ctrl-C.
+
+Compiled runs do without Python's lock, so threads use all cores without copying anything or
+importing the user's script again; Python runs need processes. Either way the main thread only waits,
+so that Ctrl-C reaches it at once; it then raises a flag that every run looks at once a plan.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from concurrent.futures import (
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+)
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Ints
+from structured_bandits.simulation.blocks import Block, Draw, Same, Setting, play_block
+
+BLOCKS_PER_WORKER = 16  # small blocks leave no idle tail and keep the bar moving
+
+_stop_flag: Any = None  # of a worker process
+
+
+def run_blocks(
+    setting: Setting, case: Same | Draw, runs: int, workers: int, progress: bool | None
+) -> list[Block]:
+    """Play all runs; return the blocks in order of their runs."""
+    from tqdm import tqdm
+
+    size = max(1, runs // (workers * BLOCKS_PER_WORKER))
+    spans = [range(first, min(first + size, runs)) for first in range(0, runs, size)]
+    pool, stop = _pool(setting.engine, min(workers, len(spans)))
+    bar = tqdm(
+        total=runs,
+        desc="preparing",
+        unit="run",
+        delay=0.5,
+        leave=False,
+        disable=None if progress is None else not progress,
+    )
+    with bar, pool:
+        try:
+            futures = [_submit(pool, setting, case, span, stop) for span in spans]
+            for future in as_completed(futures):
+                bar.set_description("simulating", refresh=False)
+                bar.update(len(spans[futures.index(future)]))
+                future.result()
+        except BaseException:
+            stop[0] = 1
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
+
+
+def _pool(engine: str, workers: int) -> tuple[Executor, Ints]:
+    """Return a pool and the flag that ends its runs."""
+    if engine == "compiled" or workers == 1:
+        return ThreadPoolExecutor(workers), np.zeros(1, np.int64)
+    context = multiprocessing.get_context("spawn")
+    shared = context.RawArray("q", 1)
+    pool = ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_start_process, initargs=(shared,)
+    )
+    return pool, np.frombuffer(shared, dtype=np.int64)
+
+
+def _submit(
+    pool: Executor, setting: Setting, case: Same | Draw, span: range, stop: Ints
+) -> Future[Block]:
+    if isinstance(pool, ThreadPoolExecutor):
+        return pool.submit(play_block, setting, case, span, stop)
+    return pool.submit(_play_in_process, setting, case, span)
+
+
+def _start_process(shared: Any) -> None:
+    """Remember the flag; leave Ctrl-C to the main process, which raises it."""
+    global _stop_flag
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _stop_flag = np.frombuffer(shared, dtype=np.int64)
+
+
+def _play_in_process(setting: Setting, case: Same | Draw, span: range) -> Block:
+    return play_block(setting, case, span, _stop_flag)
