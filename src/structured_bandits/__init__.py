@@ -1,0 +1,64 @@
+"""Bandits whose arms are related: structures, policies that exploit them, simulation, live agents.
+
+Importing this package loads NumPy and nothing else that is heavy: Numba, SciPy, pandas and Matplotlib
+are imported by the functions that need them.
+"""
+
+from structured_bandits.environments.bernoulli import Bernoulli
+from structured_bandits.environments.gaussian import Gaussian
+from structured_bandits.environments.tape import Tape
+from structured_bandits.errors import (
+    DecisionError,
+    FileFormatError,
+    MeansOutsideUnitIntervalWarning,
+    ParameterError,
+    RewardError,
+    StructuredBanditsError,
+    StructureError,
+)
+from structured_bandits.live.agent import Agent, Decision
+from structured_bandits.policies.asae import ASAE
+from structured_bandits.policies.greedy_mle import GreedyMLE
+from structured_bandits.policies.improved_ucb import ImprovedUCB
+from structured_bandits.policies.reading import READINGS, Reading
+from structured_bandits.policies.sae import SAE
+from structured_bandits.policies.sucb import SUCB
+from structured_bandits.policies.ucb import UCB
+from structured_bandits.policies.wagp import WAGP
+from structured_bandits.simulation.result import Result, load_result
+from structured_bandits.simulation.simulate import simulate, simulate_random
+from structured_bandits.structures.curves import CurveStructure, Piece
+from structured_bandits.structures.finite import FiniteStructure
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ASAE",
+    "READINGS",
+    "SAE",
+    "SUCB",
+    "UCB",
+    "WAGP",
+    "Agent",
+    "Bernoulli",
+    "CurveStructure",
+    "Decision",
+    "DecisionError",
+    "FileFormatError",
+    "FiniteStructure",
+    "Gaussian",
+    "GreedyMLE",
+    "ImprovedUCB",
+    "MeansOutsideUnitIntervalWarning",
+    "ParameterError",
+    "Piece",
+    "Reading",
+    "Result",
+    "RewardError",
+    "StructureError",
+    "StructuredBanditsError",
+    "Tape",
+    "load_result",
+    "simulate",
+    "simulate_random",
+]

@@ -1,0 +1,1 @@
+"""Experiments: settings and what is read off them."""

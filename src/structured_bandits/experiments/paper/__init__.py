@@ -1,0 +1,1 @@
+"""The experiments of the paper "A Novel Confidence-Based Algorithm for Structured Bandits"."""

@@ -1,0 +1,64 @@
+"""The structures of the paper's Figure 1 and of its random experiments (Section 6, Appendix F)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structured_bandits.structures.curves import CurveStructure, Piece
+from structured_bandits.structures.finite import FiniteStructure
+
+
+def figure1_left(informative: bool = True) -> CurveStructure:
+    """Return the structure of Figure 1 left: three arms, three regions of one parameter.
+
+    The true model lies in the first region, [0, 0.33). Arm 2 tells the regions apart; with
+    `informative=False` its mean is 0.8 everywhere (Figure 2b). Regions are half-open, so that ties on
+    their borders belong to one of them (errata, I-33).
+    """
+    middle = 0.2 if informative else 0.8
+    return CurveStructure(
+        [
+            Piece(0.0, 0.33, [0.85, 0.8, 0.6], [0.8, 0.8, 0.8]),
+            Piece(0.33, 0.66, [0.8, middle, 0.86], [0.4, middle, 0.86]),
+            Piece(0.66, 1.0, [0.4, 0.8, 0.8], [0.4, 0.8, 0.6], closed="both"),
+        ]
+    )
+
+
+def figure1_right() -> FiniteStructure:
+    """Return the structure of Figure 1 right: four arms, four models; the first is the true one.
+
+    Arm 2 of the fourth model has mean 0.92, as drawn, not 0.2, as printed (errata, I-2).
+    """
+    return FiniteStructure(
+        [
+            [0.8, 0.7, 0.6, 0.5],
+            [0.8, 0.7, 0.84, 0.1],
+            [0.8, 0.4, 0.6, 0.88],
+            [0.8, 0.92, 0.6, 0.5],
+        ]
+    )
+
+
+def random_structure(rng: np.random.Generator, clip: bool = False) -> tuple[FiniteStructure, int]:
+    """Draw a structure as in Figure 2d, 150 models of 50 arms; return it and its true model.
+
+    100 models have independent uniform means and one of them is true. 50 hard models copy it, but
+    another arm is raised to 0 to 0.2 above the best mean and a second arm falls to a tenth. What the
+    paper leaves open (errata, I-11): the first arm is never the true best one, the second is any
+    other, and means above 1 stay unless `clip`.
+    """
+    arms, easy, hard = 50, 100, 50
+    table = np.empty((easy + hard, arms))
+    table[:easy] = rng.random((easy, arms))
+    truth = int(rng.integers(easy))
+    best = int(table[truth].argmax())
+    for model in range(easy, easy + hard):
+        table[model] = table[truth]
+        raised = int(rng.choice([arm for arm in range(arms) if arm != best]))
+        lowered = int(rng.choice([arm for arm in range(arms) if arm != raised]))
+        table[model, lowered] /= 10.0
+        table[model, raised] = table[truth, best] + 0.2 * rng.random()
+    if clip:
+        table = table.clip(0.0, 1.0)
+    return FiniteStructure(table), truth

@@ -1,0 +1,1 @@
+"""Running a policy live: ask which arm, tell the reward."""
