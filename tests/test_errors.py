@@ -1,0 +1,256 @@
+"""Bad input never gets in: each message names the argument, the value and what is accepted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import structured_bandits as sb
+from structured_bandits.experiments.paper.structures import figure1_left, figure1_right
+
+R = figure1_right()
+L = figure1_left()
+NAN, INF = float("nan"), float("inf")
+WORLD = sb.Bernoulli(R.means(0))
+
+BAD_STRUCTURES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: sb.FiniteStructure([]), "means: shape (0,); expected models × arms"),
+    (lambda: sb.FiniteStructure([[]]), "means: shape (1, 0); expected models × arms"),
+    (lambda: sb.FiniteStructure([0.5, 0.5]), "means: shape (2,); expected models × arms"),
+    (
+        lambda: sb.FiniteStructure([[0.5], [0.5, 0.6]]),
+        "means: expected numbers in rows of equal length",
+    ),
+    (lambda: sb.FiniteStructure([[0.5, NAN]]), "the mean at (0, 1) is nan; means must be finite"),
+    (lambda: sb.FiniteStructure([[0.5, INF]]), "the mean at (0, 1) is inf; means must be finite"),
+    (lambda: sb.FiniteStructure([["x"]]), "means: expected numbers"),
+    (lambda: sb.FiniteStructure([[0.5]], arms=["a", "b"]), "arms: 2 names for 1 arms"),
+    (
+        lambda: sb.FiniteStructure([[0.5, 0.5]], arms=["a", "a"]),
+        "arms: the name 'a' is given twice",
+    ),
+    (lambda: sb.FiniteStructure([[0.5]], models=["a", "b"]), "models: 2 names for 1 models"),
+    (lambda: R.means("six"), "model='six' is unknown; known are '1', '2', '3', '4'"),
+    (lambda: R.means(4), "model=4 is outside 0 to 3"),
+    (lambda: R.means(1.5), "model=1.5: give an index from 0 or a name"),
+    (lambda: R.arm_index("x"), "arm='x' is unknown"),
+    (lambda: sb.CurveStructure([]), "pieces: none given"),
+    (lambda: sb.CurveStructure([3]), "pieces[0]: expected a Piece, got int"),
+    (
+        lambda: sb.CurveStructure([sb.Piece(1, 0, [0.5], [0.5])]),
+        "pieces[0]: start=1 is above end=0",
+    ),
+    (lambda: sb.CurveStructure([sb.Piece(0, 1, [0.5], [0.5, 0.6])]), "expected one mean per arm"),
+    (
+        lambda: sb.CurveStructure([sb.Piece(0, 1, [NAN], [0.5])]),
+        "pieces[0].at_start: the mean at (0,)",
+    ),
+    (lambda: sb.CurveStructure([sb.Piece(0, INF, [0.5], [0.5])]), "pieces[0].start and .end"),
+    (lambda: sb.CurveStructure([sb.Piece(0, 0, [0.5], [0.6])]), "a single point has one vector"),
+    (
+        lambda: sb.CurveStructure([sb.Piece(0, 1, [0.5], [0.5], closed="open")]),
+        "closed='open'; accepted are 'left', 'right', 'both', 'neither'",
+    ),
+    (
+        lambda: sb.CurveStructure([sb.Piece(0, 2, [0.5], [0.5]), sb.Piece(1, 3, [0.5], [0.5])]),
+        "pieces: [0, 2) and [1, 3) overlap",
+    ),
+    (
+        lambda: sb.CurveStructure(
+            [sb.Piece(0, 1, [0.5], [0.5], "both"), sb.Piece(1, 2, [0.5], [0.5])]
+        ),
+        "pieces: [0, 1] and [1, 2) overlap",
+    ),
+    (
+        lambda: sb.CurveStructure(
+            [sb.Piece(0, 1, [0.5], [0.5]), sb.Piece(1, 2, [0.5] * 2, [0.5] * 2)]
+        ),
+        "pieces: they have [1, 2] arms",
+    ),
+    (lambda: L.means("x"), "model='x': give a number"),
+    (
+        lambda: L.means(1.5),
+        "model=1.5 is in no piece; the pieces are [0, 0.33), [0.33, 0.66), [0.66, 1]",
+    ),
+]
+
+BAD_PARAMETERS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: sb.UCB(0), "n_arms=0: expected a whole number >= 1"),
+    (lambda: sb.UCB(R, alpha=0), "alpha=0: expected a finite number > 0"),
+    (lambda: sb.UCB(R, alpha=NAN), "alpha=nan: expected a finite number > 0"),
+    (lambda: sb.SUCB(R, alpha=-1.0), "alpha=-1.0: expected a finite number > 0"),
+    (lambda: sb.SUCB(3), "structure=3: expected a structure"),
+    (lambda: sb.SAE(R, 100, alpha="2"), "alpha='2': expected a finite number > 0"),
+    (lambda: sb.SAE(R, 0), "horizon=0: expected a whole number >= 1"),
+    (lambda: sb.SAE(R, 2.5), "horizon=2.5: expected a whole number >= 1"),
+    (lambda: sb.SAE(R, 2**62), "expected less than 2**62"),
+    (lambda: sb.SAE(R, 100, beta=0.5), "beta=0.5: expected a finite number >= 1"),
+    (lambda: sb.ImprovedUCB(R, -3), "horizon=-3: expected a whole number >= 1"),
+    (lambda: sb.ASAE(R, alpha=INF), "alpha=inf: expected a finite number > 0"),
+    (lambda: sb.ASAE(R, beta=0), "beta=0: expected a finite number >= 1"),
+    (lambda: sb.ASAE(R, eta=0), "eta=0: expected a finite number > 0"),
+    (
+        lambda: sb.ASAE(R, reading="paper"),
+        "reading='paper': expected one of 'theory', 'figures', 'pseudocode' or a Reading",
+    ),
+    (lambda: sb.ASAE(R, reading=3), "reading=3: expected a name or a Reading"),
+    (
+        lambda: sb.ASAE(R, reading=sb.Reading(clock="ticks")),
+        "reading.clock='ticks': expected 'length' or 'time'",
+    ),
+    (lambda: sb.WAGP(R), "expected a CurveStructure"),
+    (lambda: sb.GreedyMLE(None), "structure=None: expected a structure"),
+    (
+        lambda: sb.UCB(R, reward_range=(1, 0)),
+        "reward_range=(1, 0): needs finite low < high, or None",
+    ),
+    (lambda: sb.UCB(R, reward_range=3), "reward_range=3: expected a pair (low, high) or None"),
+    (
+        lambda: sb.UCB(R, reward_range=None),
+        "sigma=None: unbounded rewards (reward_range=None) need a sigma",
+    ),
+    (lambda: sb.UCB(R, sigma=0), "sigma=0: expected a finite number > 0"),
+    (lambda: sb.Bernoulli([1.2]), "means of 0/1 rewards lie in [0, 1]"),
+    (lambda: sb.Bernoulli([[0.5]]), "means: shape (1, 1); expected a mean per arm"),
+    (lambda: sb.Bernoulli([NAN]), "means must be finite"),
+    (lambda: sb.Bernoulli("x"), "means='x': expected a mean per arm"),
+    (lambda: sb.Gaussian([0.5], sigma=0), "sigma=0: expected a finite number > 0"),
+    (lambda: sb.Tape([0, 1]), "rewards: shape (2,); expected finite numbers, arms × length"),
+    (lambda: sb.Tape([[0, NAN]]), "expected finite numbers"),
+    (lambda: sb.Tape([[0, 1]], means=[0.5, 0.5]), "means: 2 for a tape of 1 arms"),
+    (lambda: sb.simulate({}, WORLD, 10), "policies: none given"),
+    (lambda: sb.simulate({1: sb.UCB(R)}, WORLD, 10), "policies: the name 1 is not a string"),
+    (lambda: sb.simulate(sb.UCB(R), WORLD, 0), "horizon=0: expected a whole number >= 1"),
+    (lambda: sb.simulate(sb.UCB(R), WORLD, 10, runs=0), "runs=0: expected a whole number >= 1"),
+    (lambda: sb.simulate(sb.UCB(R), WORLD, 10, seed=-1), "seed=-1: expected a whole number >= 0"),
+    (
+        lambda: sb.simulate(sb.UCB(R), WORLD, 10, workers=0),
+        "workers=0: expected a whole number >= 1",
+    ),
+    (
+        lambda: sb.simulate(sb.UCB(R), WORLD, 10, engine="c"),
+        "engine='c': expected 'compiled' or 'python'",
+    ),
+    (
+        lambda: sb.simulate(sb.UCB(R), WORLD, 10, checkpoints=[5, 11]),
+        "checkpoints=[5, 11]: expected rising numbers of pulls from 1 to horizon=10",
+    ),
+    (
+        lambda: sb.simulate(sb.UCB(R), WORLD, 10, checkpoints=[5, 5]),
+        "checkpoints=[5, 5]: expected rising",
+    ),
+    (
+        lambda: sb.simulate(sb.UCB(R), WORLD, 10, checkpoints=0),
+        "checkpoints=0: expected a whole number >= 1",
+    ),
+    (lambda: sb.simulate(sb.UCB(3), WORLD, 10), "UCB: the policy has 3 arms, the world 4"),
+    (
+        lambda: sb.simulate(sb.UCB(2), sb.Tape(np.zeros((2, 5))), 6),
+        "horizon=6: the tape holds 5 rewards of each arm",
+    ),
+]
+
+BAD_REWARDS: list[tuple[Callable[[], Any], str]] = [
+    (
+        lambda: sb.simulate(sb.UCB(1), sb.Gaussian([0.5]), 10),
+        "the world's rewards have no bounds, the policy expects (0.0, 1.0); "
+        "give the policy reward_range=None and a sigma",
+    ),
+    (
+        lambda: sb.simulate(sb.UCB(1, reward_range=None, sigma=0.5), sb.Gaussian([0.5]), 10),
+        "the world's sigma 1 is larger than the policy's 0.5; give the policy sigma=1 or more",
+    ),
+    (
+        lambda: sb.simulate(sb.UCB(1, reward_range=(0, 0.5)), sb.Bernoulli([0.5]), 10),
+        "the world's rewards lie in (0.0, 1.0), outside the policy's range (0.0, 0.5)",
+    ),
+    (
+        lambda: sb.simulate(sb.UCB(1, sigma=0.25), sb.Bernoulli([0.5]), 10),
+        "the world's sigma 0.5 is larger than the policy's 0.25",
+    ),
+    (
+        lambda: sb.simulate(sb.UCB(1), sb.Tape([[0.5, 2.0]]), 2),
+        "the world's rewards lie in (0.5, 2.0), outside the policy's range (0.0, 1.0)",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"), BAD_STRUCTURES, ids=lambda x: x if isinstance(x, str) else ""
+)
+def test_bad_structures(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(sb.StructureError, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"), BAD_PARAMETERS, ids=lambda x: x if isinstance(x, str) else ""
+)
+def test_bad_parameters(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(sb.ParameterError, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"), BAD_REWARDS, ids=lambda x: x if isinstance(x, str) else ""
+)
+def test_rewards_that_do_not_fit(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(sb.RewardError, match=re.escape(message)):
+        call()
+
+
+def test_every_error_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="alpha"):
+        sb.UCB(2, alpha=0)
+
+
+def test_means_outside_the_unit_interval_warn_and_are_kept() -> None:
+    with pytest.warns(
+        sb.MeansOutsideUnitIntervalWarning, match=r"means outside \[0, 1\]"
+    ) as caught:
+        structure = sb.FiniteStructure([[0.5, 1.2]])
+    assert len(caught) == 1
+    assert caught[0].filename == __file__  # points at the user's line
+    assert structure.means(0)[1] == 1.2
+    with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
+        sb.CurveStructure([sb.Piece(0, 1, [-0.1], [0.5])])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected a header with arm names and a row per model"),
+        ("a,b\n", "expected a header with arm names and a row per model"),
+        ("a,b\n0.5,0.5\n0.5\n", "line 3: 1 cells where the header has 2"),
+        ("model,a,b\nx,0.5,high\n", "line 2, column 'b': 'high' is not a finite number"),
+        ("model,a\nx,nan\n", "line 2, column 'a': 'nan' is not a finite number"),
+    ],
+)
+def test_bad_csv_files_are_named_with_line_and_column(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    with pytest.raises(sb.FileFormatError, match=re.escape(message)) as caught:
+        sb.FiniteStructure.from_csv(path)
+    assert str(path) in str(caught.value)
+
+
+def test_draws_must_keep_names_and_number_of_arms() -> None:
+    def other_names(rng: np.random.Generator) -> tuple[dict[str, sb.UCB], sb.Bernoulli]:
+        return {f"P{rng.integers(1000)}": sb.UCB(2)}, sb.Bernoulli([0.5, 0.6])
+
+    def other_arms(rng: np.random.Generator) -> tuple[dict[str, sb.UCB], sb.Bernoulli]:
+        arms = int(rng.integers(2, 60))
+        return {"UCB": sb.UCB(arms)}, sb.Bernoulli(np.full(arms, 0.5))
+
+    with pytest.raises(sb.ParameterError, match="the names must stay the same"):
+        sb.simulate_random(other_names, 10, runs=3)
+    for workers in (1, 2):
+        with pytest.raises(sb.ParameterError, match="the number of arms must stay the same"):
+            sb.simulate_random(other_arms, 10, runs=64, workers=workers)

@@ -1,0 +1,65 @@
+"""Imports point one way, and every file stays small."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import structured_bandits
+
+ROOT = Path(structured_bandits.__file__).parent
+#: Each layer may import from itself and from those before it.
+LAYERS = [
+    {"errors", "arrays", "compilable", "records", "checks"},
+    {"structures"},
+    {"policies", "environments"},
+    {"simulation", "live"},
+    {"plots", "experiments"},
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in RANK)
+
+
+def imported_layers(path: Path, whole: bool) -> set[str]:
+    """Layers imported by a file: everywhere, or at its top level only."""
+    tree = ast.parse(path.read_text())
+    nodes = ast.walk(tree) if whole else iter(tree.body)
+    names = [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.split(".")[1] for name in names if name.startswith("structured_bandits.")}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_one_way(path: Path) -> None:
+    layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    for other in imported_layers(path, whole=False):
+        assert RANK[other] <= RANK[layer], f"{layer} imports {other}"
+
+
+def test_policies_and_worlds_do_not_know_each_other() -> None:
+    for path in FILES:
+        layer = path.relative_to(ROOT).parts[0]
+        unwanted = {"policies": "environments", "environments": "policies"}.get(layer)
+        assert unwanted not in imported_layers(path, whole=True)
+
+
+def test_only_one_module_imports_numba_at_all() -> None:
+    importing = [
+        path.relative_to(ROOT).as_posix()
+        for path in FILES
+        if any(
+            (
+                isinstance(node, ast.Import)
+                and any(n.name.split(".")[0] == "numba" for n in node.names)
+            )
+            or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "numba")
+            for node in ast.walk(ast.parse(path.read_text()))
+        )
+    ]
+    assert importing == ["simulation/compiled.py"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_stay_small(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 300

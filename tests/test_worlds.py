@@ -1,0 +1,55 @@
+"""Worlds: a block drawn at once has the law of its rewards drawn one by one."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import structured_bandits as sb
+
+
+def test_bernoulli_blocks_are_binomial() -> None:
+    world = sb.Bernoulli([0.3, 1.0, 0.0])
+    rng = np.random.default_rng(0)
+    sums = [world.draw(0, 0, 20, rng) for _ in range(20_000)]
+    observed = np.bincount(np.array(sums, int), minlength=21)
+    expected = 20_000 * stats.binom.pmf(np.arange(21), 20, 0.3)
+    few = expected < 5
+    observed = np.append(observed[~few], observed[few].sum())
+    expected = np.append(expected[~few], expected[few].sum())
+    assert stats.chisquare(observed, expected).pvalue > 1e-4
+    ones = [world.draw(0, 0, 1, rng) for _ in range(20_000)]
+    assert set(ones) == {0.0, 1.0}
+    assert abs(np.mean(ones) - 0.3) < 4 * np.sqrt(0.21 / 20_000)
+    assert world.draw(1, 0, 7, rng) == 7.0
+    assert world.draw(2, 0, 7, rng) == 0.0
+
+
+def test_gaussian_blocks_are_normal() -> None:
+    world = sb.Gaussian([0.3], sigma=2.0)
+    rng = np.random.default_rng(1)
+    sums = [world.draw(0, 0, 25, rng) for _ in range(5000)]
+    assert stats.kstest(sums, "norm", args=(25 * 0.3, 5 * 2.0)).pvalue > 1e-4
+
+
+def test_a_tape_pays_what_is_on_it() -> None:
+    rewards = np.array([[0, 1, 1, 0, 1], [1, 0.5, 0.25, 0, 0]])
+    tape = sb.Tape(rewards)
+    rng = np.random.default_rng(2)
+    for arm in range(2):
+        for first in range(5):
+            for last in range(first, 5):
+                block = tape.draw(arm, first, last - first + 1, rng)
+                assert block == rewards[arm, first : last + 1].sum()
+    assert tape.means.tolist() == pytest.approx([0.6, 0.35])
+    assert sb.Tape(rewards, means=[0.5, 0.4]).means.tolist() == [0.5, 0.4]
+
+
+def test_worlds_are_values() -> None:
+    for world in (sb.Bernoulli([0.5, 0.6]), sb.Gaussian([0.5], 2.0), sb.Tape([[0, 1]])):
+        assert pickle.loads(pickle.dumps(world)) == world
+        assert world != sb.Bernoulli([0.1])
+    assert repr(sb.Gaussian([0.5])) == "Gaussian([0.5])"
