@@ -21,8 +21,8 @@ test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(READY)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 bench: $(READY)

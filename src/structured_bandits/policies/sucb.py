@@ -52,7 +52,7 @@ class SUCB(StructuredPolicy, _SUCB):
     The set is {theta : |mean_i - mu_i(theta)| < 2 sigma sqrt(alpha log t / T_i) for all pulled i};
     on equal values the lowest arm is played. If nothing fits, the structure is wrong: this is
     counted, and the highest UCB index among the arms that are best in some model is played (errata,
-    I-15). The paper's own parameter is twice our alpha at sigma = 1/2 (docs/notation.md).
+    I-15). The paper's own parameter is twice our alpha (docs/notation.md).
     """
 
     def __new__(
