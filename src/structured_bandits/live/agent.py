@@ -61,6 +61,7 @@ class Agent:
         self._plan_number = 0  # 0: there is no plan that holds
         self._plans = 0
         self._pending: dict[int, tuple[Decision, int]] = {}  # with the number of their plan
+        self._out = np.zeros(n_arms, np.int64)  # pending decisions of each arm
         self._next_id = 0
         self._extra_in_plan = 0
         self._extra = 0
@@ -69,7 +70,7 @@ class Agent:
     def ask(self) -> Decision:
         """Return the next arm to pull."""
         self._refresh()
-        handed = self._told + self._pending_counts()
+        handed = self._told + self._out
         open_arms = np.flatnonzero(handed < self._quota)
         extra = not len(open_arms)
         if extra:
@@ -82,13 +83,14 @@ class Agent:
         decision = Decision(self._next_id, arm, self._names[arm], extra)
         self._next_id += 1
         self._pending[decision.id] = (decision, self._plan_number)
+        self._out[arm] += 1
         return decision
 
     def tell(self, decision_id: int, reward: float) -> None:
         """Take in the reward of a decision; each counts once."""
         decision, plan_number = self._find(decision_id)
         reward = self._checked_reward(reward)
-        del self._pending[decision_id]
+        self._forget(decision)
         pulls = np.zeros_like(self._pulls)
         sums = np.zeros(len(pulls))
         pulls[decision.arm] = 1
@@ -99,8 +101,7 @@ class Agent:
 
     def cancel(self, decision_id: int) -> None:
         """Take a decision back: its reward will not come; its place in the plan is free again."""
-        self._find(decision_id)
-        del self._pending[decision_id]
+        self._forget(self._find(decision_id)[0])
 
     def learn(self, pulls: Any, sums: Any) -> None:
         """Take in a whole plan's results, or logged data: pulls and sums of rewards per arm."""
@@ -172,9 +173,9 @@ class Agent:
         self._told[:] = 0
         self._extra_in_plan = 0
 
-    def _pending_counts(self) -> Ints:
-        arms = [decision.arm for decision, _ in self._pending.values()]
-        return np.bincount(arms, minlength=len(self._pulls)).astype(np.int64)
+    def _forget(self, decision: Decision) -> None:
+        del self._pending[decision.id]
+        self._out[decision.arm] -= 1
 
     def _observe(self, pulls: Ints, sums: Any) -> None:
         self.policy.observe(self._state, pulls, sums)

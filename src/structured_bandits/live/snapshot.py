@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 COUNTERS = ("_plan_number", "_plans", "_next_id", "_extra_in_plan", "_extra", "_empty")
-COUNTS = ("_pulls", "_quota", "_told")
+COUNTS = ("_pulls", "_quota", "_told", "_out")
 
 
 def to_snapshot(agent: Agent) -> str:

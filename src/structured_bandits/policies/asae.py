@@ -16,6 +16,7 @@ from structured_bandits.policies.base import (
     checked_structure,
     flagged,
 )
+from structured_bandits.policies.candidates import candidate_arms
 from structured_bandits.policies.phases import (
     MOST_PULLS,
     copy_flags,
@@ -147,9 +148,7 @@ class ASAE(StructuredPolicy, _ASAE):
     def init(self) -> ASAEState:
         """Return a fresh state; the first plan opens the first period."""
         arms = self.cells.arm_count()
-        candidates = np.zeros(arms, np.bool_)
-        for arm in self.cells.best:
-            candidates[arm] = True
+        candidates = candidate_arms(self.cells)
         return ASAEState(
             np.zeros(arms, np.int64),
             np.zeros(arms),

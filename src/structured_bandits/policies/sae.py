@@ -15,6 +15,7 @@ from structured_bandits.policies.base import (
     checked_structure,
     flagged,
 )
+from structured_bandits.policies.candidates import candidate_arms
 from structured_bandits.policies.phases import (
     find_best_arms,
     keep_only,
@@ -91,13 +92,10 @@ class SAE(StructuredPolicy, _SAE):
     def init(self) -> SAEState:
         """Return a fresh state: the arms that are best in some model are active."""
         arms = self.cells.arm_count()
-        active = np.zeros(arms, np.bool_)
-        for arm in self.cells.best:
-            active[arm] = True
         return SAEState(
             np.zeros(arms, np.int64),
             np.zeros(arms),
-            active,
+            candidate_arms(self.cells),
             np.zeros(1, np.int64),
             np.zeros(arms),
             np.zeros(arms),

@@ -15,7 +15,7 @@ from structured_bandits.policies.base import (
     checked_structure,
     flagged,
 )
-from structured_bandits.policies.indices import highest_index
+from structured_bandits.policies.candidates import candidate_arms, highest_index
 from structured_bandits.policies.lookahead import certain_pulls
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.confidence import (
@@ -84,9 +84,7 @@ class SUCB(StructuredPolicy, _SUCB):
     def init(self) -> SUCBState:
         """Return a fresh state."""
         arms = self.cells.arm_count()
-        candidates = np.zeros(arms, np.bool_)
-        for arm in self.cells.best:
-            candidates[arm] = True
+        candidates = candidate_arms(self.cells)
         return SUCBState(
             np.zeros(arms, np.int64),
             np.zeros(arms),

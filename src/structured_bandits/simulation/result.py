@@ -118,12 +118,13 @@ class Result:
         import pyarrow
         import pyarrow.parquet
 
-        columns: dict[str, list[Any]] = {
-            "policy": [name for name in self.policies for _ in range(self.runs)],
-            "run": [run for _ in self.policies for run in range(self.runs)],
+        columns: dict[str, Any] = {
+            "policy": np.repeat(self.policies, self.runs),
+            "run": np.tile(np.arange(self.runs), len(self.policies)),
         }
-        for key in self._tables():
-            columns[key] = [row for name in self.policies for row in getattr(self, key)[name]]
+        for key in ("regret", "pulls", "plans", "empty", "arms"):
+            if tables := list(getattr(self, key).values()):
+                columns[key] = _to_arrow(np.concatenate(tables))
         about = {"format": FORMAT, "checkpoints": self.checkpoints.tolist(), "info": self.info}
         table = pyarrow.table(columns).replace_schema_metadata(
             {"structured_bandits": json.dumps(about)}
@@ -132,9 +133,6 @@ class Result:
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
         pyarrow.parquet.write_table(table, part)
         part.replace(target)
-
-    def _tables(self) -> list[str]:
-        return ["regret", "pulls", "plans", "empty"] + (["arms"] if self.arms else [])
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:
@@ -151,14 +149,33 @@ def load_result(path: str | os.PathLike[str]) -> Result:
         raise FileFormatError(
             f"{path}: format {about.get('format')!r}; this version reads format {FORMAT}"
         )
-    names = np.array(table["policy"].to_pylist(), dtype=object)
+    names = table["policy"].to_pylist()
+    mine = {name: np.array([other == name for other in names]) for name in dict.fromkeys(names)}
     tables: dict[str, dict[str, Any]] = {}
     for key in table.column_names:
-        if key in ("policy", "run"):
-            continue
-        rows = np.array(table[key].to_pylist())
-        tables[key] = {name: rows[names == name] for name in dict.fromkeys(names)}
+        if key not in ("policy", "run"):
+            rows = _from_arrow(table[key])
+            tables[key] = {name: rows[chosen] for name, chosen in mine.items()}
     return Result(checkpoints=np.array(about["checkpoints"]), info=about["info"], **tables)
+
+
+def _to_arrow(table: Any) -> Any:
+    """Return an Arrow column with a number, or a list of numbers, for each row."""
+    import pyarrow
+
+    if table.ndim == 1:
+        return pyarrow.array(table)
+    return pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(table.ravel()), table.shape[1])
+
+
+def _from_arrow(column: Any) -> Any:
+    """Return the table that `_to_arrow` was given."""
+    import pyarrow
+
+    array = column.combine_chunks()
+    if pyarrow.types.is_fixed_size_list(array.type):
+        return array.flatten().to_numpy().reshape(len(array), -1)
+    return array.to_numpy()
 
 
 def mean_interval(samples: Floats) -> tuple[Floats, Floats, Floats]:

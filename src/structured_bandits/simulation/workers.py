@@ -10,11 +10,12 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from concurrent.futures import (
+    FIRST_COMPLETED,
     Executor,
     Future,
     ProcessPoolExecutor,
     ThreadPoolExecutor,
-    as_completed,
+    wait,
 )
 from typing import Any
 
@@ -47,11 +48,16 @@ def run_blocks(
     )
     with bar, pool:
         try:
-            futures = [_submit(pool, setting, case, span, stop) for span in spans]
-            for future in as_completed(futures):
-                bar.set_description("simulating", refresh=False)
-                bar.update(len(spans[futures.index(future)]))
-                future.result()
+            futures = {_submit(pool, setting, case, span, stop): span for span in spans}
+            waiting = set(futures)
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                    bar.set_description("simulating", refresh=False)
+                    bar.update(len(futures[future]))
+                if not done:
+                    bar.refresh()  # shows that something happens, also while compiling
         except BaseException:
             stop[0] = 1
             pool.shutdown(wait=True, cancel_futures=True)

@@ -39,7 +39,7 @@ class Structure:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of kind, names and means: equal structures, and only those, share it."""
+        """A hash of kind, arm names and cells: structures that play alike share it."""
         digest = hashlib.sha256(self.kind.encode())
         digest.update("\0".join(self.arm_names).encode())
         for part in self.cells:

@@ -8,8 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.compilable import compilable
 from structured_bandits.records import Record
 from structured_bandits.structures.confidence import Reach
+
+
+@compilable
+def fits(table: Floats, model: int, low: Floats, high: Floats) -> bool:
+    """Is a model of the table inside the open box?"""
+    for arm in range(len(low)):
+        if not low[arm] < table[model, arm] < high[arm]:
+            return False
+    return True
 
 
 class _FiniteCells(NamedTuple):
@@ -37,14 +47,7 @@ class FiniteCells(Record, _FiniteCells):
         alive = False
         for model in range(len(self.best)):
             arm = self.best[model]
-            if found[arm]:
-                continue
-            inside = True
-            for other in range(len(low)):
-                if not low[other] < self.table[model, other] < high[other]:
-                    inside = False
-                    break
-            if inside:
+            if not found[arm] and fits(self.table, model, low, high):
                 found[arm] = True
                 alive = True
         return alive
@@ -52,12 +55,7 @@ class FiniteCells(Record, _FiniteCells):
     def optimistic_arm(self, low: Floats, high: Floats) -> int:
         """Return the best arm of the highest-ranked model inside the open box, -1 if it is empty."""
         for model in self.ranking:
-            inside = True
-            for arm in range(len(low)):
-                if not low[arm] < self.table[model, arm] < high[arm]:
-                    inside = False
-                    break
-            if inside:
+            if fits(self.table, model, low, high):
                 return int(self.best[model])
         return -1
 

@@ -1,11 +1,23 @@
-"""Upper confidence indices, mean + radius."""
+"""Which arms can be best at all, and their upper confidence indices, mean + radius."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
+
+
+@compilable
+def candidate_arms(cells: Any) -> Flags:
+    """Mark the arms that are best in some model, A*(Theta)."""
+    candidates = np.zeros(cells.arm_count(), np.bool_)
+    for arm in cells.best:
+        candidates[arm] = True
+    return candidates
 
 
 @compilable
