@@ -116,6 +116,21 @@ def test_sucb(kind: str, part: int) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("index", [1237, 2613, 4295, 16153, 16907, 23009])
+def test_sucb_ties_at_the_border_of_the_box(index: int) -> None:
+    """Found by the soak: arms with equal data tie where the box cuts their lines on a curve."""
+    met = compare(
+        iter([draw_case(2020, index, "curves", full_size=False)]),
+        lambda case: sb.SUCB(case.structure, alpha=case.alpha),
+        lambda case, _: naive.sucb(
+            case.oracle, case.rewards.tolist(), case.horizon, alpha=case.alpha
+        ),
+        every_pull=False,
+    )
+    assert met["ties"] > 0
+    assert met["near_ties_broken"] == 0
+
+
 @pytest.mark.parametrize("kind", ["finite", "curves"])
 def test_sae(kind: str) -> None:
     met = compare(

@@ -42,9 +42,9 @@ class Structure:
         """A hash of kind, arm names and cells: structures that play alike share it."""
         digest = hashlib.sha256(self.kind.encode())
         digest.update("\0".join(self.arm_names).encode())
-        for part in self.cells:
+        for part in map(np.asarray, self.cells):
             digest.update(str((part.dtype, part.shape)).encode())
-            digest.update(np.ascontiguousarray(part).tobytes())
+            digest.update(part.tobytes())
         return digest.hexdigest()
 
     def arm_index(self, arm: int | str) -> int:

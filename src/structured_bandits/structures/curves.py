@@ -17,6 +17,10 @@ from structured_bandits.structures.base import Structure, checked_means, warn_if
 from structured_bandits.structures.envelope import envelope
 from structured_bandits.structures.interval_cells import IntervalCells
 
+#: Rounding of a value found from a position, for means of size one. A position is found on one arm's
+#: line and used on another's, which may be much steeper.
+TIE = 1e-11
+
 Closed = Literal["left", "right", "both", "neither"]
 
 
@@ -200,4 +204,5 @@ def _cells(pieces: tuple[Piece, ...]) -> IntervalCells:
         np.array(at_start),
         np.array(at_end),
         np.array(best, dtype=np.int64),
+        TIE * float(np.abs([at_start, at_end]).max()),
     )

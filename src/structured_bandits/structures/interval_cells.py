@@ -63,6 +63,7 @@ class _IntervalCells(NamedTuple):
     at_start: Floats  # cells x arms
     at_end: Floats
     best: Ints
+    tie: float  # values computed from positions that differ by no more are equal
 
 
 class IntervalCells(Record, _IntervalCells):
@@ -86,7 +87,9 @@ class IntervalCells(Record, _IntervalCells):
     def optimistic_arm(self, low: Floats, high: Floats) -> int:
         """Return the arm with the highest mean where it is best inside the box, -1 if empty.
 
-        The mean is a supremum: it may lie on the border of the box or at an open end of a piece.
+        The mean is a supremum: it may lie on the border of the box or at an open end of a piece. On
+        the border of the box, arms with the same data tie exactly, but what is computed from a
+        position is rounded: values that differ by no more than rounding are equal.
         """
         highest = -math.inf
         choice = -1
@@ -94,12 +97,13 @@ class IntervalCells(Record, _IntervalCells):
             left, right = surviving_part(self.at_start[cell], self.at_end[cell], low, high)
             if left < right:
                 arm = int(self.best[cell])
-                value = highest_between(
-                    self.at_start[cell, arm], self.at_end[cell, arm], left, right
-                )
-                if value > highest or (value == highest and arm < choice):
-                    highest = value
+                first = self.at_start[cell, arm]
+                last = self.at_end[cell, arm]
+                value = highest_between(first, last, left, right)
+                tied = abs(value - highest) <= self.tie
+                if (tied and arm < choice) or (not tied and value > highest):
                     choice = arm
+                highest = max(highest, value)
         return choice
 
     def workspace(self) -> Floats:
@@ -142,6 +146,7 @@ class IntervalCells(Record, _IntervalCells):
         """
         cells = len(self.best)
         reached = reach.radius - reach.margin
+        margin = reach.margin + 2.0 * self.tie
         safe = -math.inf
         for cell in range(cells):
             if work[0, cell] < reach.lowest + reached:
@@ -162,7 +167,7 @@ class IntervalCells(Record, _IntervalCells):
                 if left < right:
                     first = self.at_start[cell, other]
                     last = self.at_end[cell, other]
-                    if highest_between(first, last, left, right) >= safe - reach.margin:
+                    if highest_between(first, last, left, right) >= safe - margin:
                         return False
         return True
 
