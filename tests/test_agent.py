@@ -128,6 +128,7 @@ def test_a_lost_reward_never_freezes_the_agent() -> None:
         agent.tell(decision.id, float(rng.random() < R.means(0)[decision.arm]))
     assert agent.pending == (lost,)
     assert agent.active_arms != (0, 1, 2, 3)
+    assert agent.extra_decisions == 1  # in its own plan only
     agent.tell(lost.id, 1.0)  # and it may come after all
     assert agent.pending == ()
 
@@ -227,6 +228,8 @@ def test_snapshots_are_plain_json_with_the_structure_by_hash() -> None:
             "the snapshot is damaged: KeyError 'pulls'",
         ),
         (lambda text: text.replace('"_quota": [0, ', '"_quota": ['), "the snapshot is damaged"),
+        (lambda text: text.replace('"_quota": [0, ', '"_quota": [-1, '), "the snapshot is damaged"),
+        (lambda text: '{"structured_bandits_agent": 1, "policy": "x"}', "the snapshot has version"),
     ],
 )
 def test_damaged_snapshots_are_refused(change: Any, message: str) -> None:
@@ -279,6 +282,11 @@ def test_bad_rewards_and_ids_change_nothing() -> None:
             "decision 77 is unknown: no ask() returned it",
         ),
         (lambda: agent.tell("x", 1.0), sb.DecisionError, "decision 'x' is unknown"),
+        (lambda: agent.tell(True, 1.0), sb.DecisionError, "decision True is unknown"),
+        (lambda: agent.tell(np.int64(0), 1.0), sb.DecisionError, "was already told or cancelled"),
+        (lambda: agent.tell(third, 1.0), sb.DecisionError, "pass its id, 2"),
+        (lambda: agent.tell(third.id, "0.5"), sb.RewardError, "reward='0.5': expected"),
+        (lambda: agent.learn([1e300, 0, 0, 0], [0] * 4), sb.RewardError, "less than 2**52"),
         (
             lambda: agent.tell(third.id, 1.5),
             sb.RewardError,
@@ -309,6 +317,14 @@ def test_bad_rewards_and_ids_change_nothing() -> None:
         with pytest.raises(kind, match=re.escape(message)):
             call()
         assert agent.to_json() == before
+
+
+def test_rounded_sums_are_taken_and_nothing_is_nothing() -> None:
+    agent = sb.Agent(sb.UCB(2, reward_range=(0, 0.1)))
+    agent.learn([15, 0], [sum([0.1] * 15), 0])  # a little more than 1.5
+    before = agent.to_json()
+    agent.learn([0, 0], [0, 0])
+    assert agent.to_json() == before
 
 
 def test_unbounded_rewards_are_taken() -> None:

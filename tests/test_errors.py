@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -39,6 +39,9 @@ BAD_STRUCTURES: list[tuple[Callable[[], Any], str]] = [
     (lambda: R.means(4), "model=4 is outside 0 to 3"),
     (lambda: R.means(1.5), "model=1.5: give an index from 0 or a name"),
     (lambda: R.arm_index("x"), "arm='x' is unknown"),
+    (lambda: sb.FiniteStructure([[0.5]], arms=3), "arms=3: expected a list of names"),
+    (lambda: sb.CurveStructure(sb.Piece(0, 1, [0.5], [0.5])), "got a single Piece"),
+    (lambda: L.means(None), "model=None: give a number"),
     (lambda: sb.CurveStructure([]), "pieces: none given"),
     (lambda: sb.CurveStructure([3]), "pieces[0]: expected a Piece, got int"),
     (
@@ -88,7 +91,18 @@ BAD_PARAMETERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: sb.SAE(R, 100, alpha="2"), "alpha='2': expected a finite number > 0"),
     (lambda: sb.SAE(R, 0), "horizon=0: expected a whole number >= 1"),
     (lambda: sb.SAE(R, 2.5), "horizon=2.5: expected a whole number >= 1"),
-    (lambda: sb.SAE(R, 2**62), "expected less than 2**62"),
+    (lambda: sb.SAE(R, 2**52), "expected less than 2**52"),
+    (lambda: sb.SAE(R, 10**400), "expected a whole number >= 1"),
+    (lambda: sb.UCB(R, reward_range=(0, 10**400)), "expected a pair (low, high) or None"),
+    (lambda: sb.ASAE(R, eta=1e-17), "eta=1e-17: expected at least 1e-06"),
+    (lambda: sb.simulate(None, WORLD, 10), "expected a policy such as sb.UCB(4), got None"),
+    (lambda: sb.simulate({"P": sb.UCB}, WORLD, 10), "P: expected a policy such as sb.UCB(4)"),
+    (lambda: sb.simulate(sb.UCB(R), [0.5], 10), "world: expected one such as sb.Bernoulli(means)"),
+    (lambda: sb.simulate(sb.UCB(R), WORLD, "abc"), "horizon='abc': expected a whole number >= 1"),
+    (
+        lambda: sb.simulate_random(lambda rng: 3, 10),
+        "draw: expected it to return (policies, world)",
+    ),
     (lambda: sb.SAE(R, 100, beta=0.5), "beta=0.5: expected a finite number >= 1"),
     (lambda: sb.ImprovedUCB(R, -3), "horizon=-3: expected a whole number >= 1"),
     (lambda: sb.ASAE(R, alpha=INF), "alpha=inf: expected a finite number > 0"),
@@ -229,6 +243,9 @@ def test_means_outside_the_unit_interval_warn_and_are_kept() -> None:
         ("a,b\n0.5,0.5\n0.5\n", "line 3: 1 cells where the header has 2"),
         ("model,a,b\nx,0.5,high\n", "line 2, column 'b': 'high' is not a finite number"),
         ("model,a\nx,nan\n", "line 2, column 'a': 'nan' is not a finite number"),
+        ("tea,milk\n0.8x,0.5\n0.2,0.5\n", "line 2, column 'tea': '0.8x' is not a finite number"),
+        ("0.8,0.3\n0.2,0.7\n", "line 1: expected a header with arm names, found means"),
+        ("tea;milk\n0.2;0.7\n", "line 1: no comma in 'tea;milk'; expected commas"),
     ],
 )
 def test_bad_csv_files_are_named_with_line_and_column(
@@ -239,6 +256,57 @@ def test_bad_csv_files_are_named_with_line_and_column(
     with pytest.raises(sb.FileFormatError, match=re.escape(message)) as caught:
         sb.FiniteStructure.from_csv(path)
     assert str(path) in str(caught.value)
+
+
+class Lazy(NamedTuple):
+    """A policy of a user's that plans nothing."""
+
+    n_arms: int = 4
+
+    def init(self):
+        return (np.zeros(1),)
+
+    def plan(self, state, t, limit, quota, rng):
+        quota[:] = 0
+        return 0
+
+    def observe(self, state, pulls, sums):
+        pass
+
+
+def test_a_plan_without_a_pull_is_refused() -> None:
+    for engine in ("python", "compiled"):
+        with pytest.raises(sb.ParameterError, match="planned no pull"):
+            sb.simulate(Lazy(), WORLD, 10, engine=engine)
+    with pytest.raises(sb.ParameterError, match="planned no pull"):
+        sb.Agent(Lazy()).ask()
+
+
+def test_a_users_policy_must_have_the_worlds_arms() -> None:
+    with pytest.raises(sb.ParameterError, match="the policy has 3 arms, the world 4"):
+        sb.simulate(Lazy(3), WORLD, 10)
+
+
+def test_compiled_code_needs_named_tuples() -> None:
+    class Plain:
+        n_arms = 4
+        init = plan = observe = Lazy.init
+
+    with pytest.raises(sb.ParameterError, match="Plain is not a NamedTuple"):
+        sb.simulate(Plain(), WORLD, 10)
+
+
+def test_what_cannot_be_sent_to_a_process_is_named_before_one_is_started() -> None:
+    for _ in range(6):
+        with pytest.raises(sb.ParameterError, match="or use workers=1"):
+            sb.simulate_random(
+                lambda rng: ({"UCB": sb.UCB(R)}, WORLD), 10, engine="python", workers=2
+            )
+
+
+def test_a_policy_tuned_for_less_than_it_plays_warns() -> None:
+    with pytest.warns(UserWarning, match="SAE is tuned for horizon=5 and will be played for 10"):
+        sb.simulate(sb.SAE(R, 5), WORLD, 10, runs=1)
 
 
 def test_draws_must_keep_names_and_number_of_arms() -> None:

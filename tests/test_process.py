@@ -116,6 +116,27 @@ def test_a_second_process_compiles_nothing_and_an_edit_is_never_answered_from_th
     assert len(cache_files(package)) == 2
 
 
+EDIT_AFTER_IMPORT = """
+    import json
+    import structured_bandits as sb
+    from pathlib import Path
+    file = Path(sb.__file__).parent / "policies" / "ucb.py"
+    file.write_text(file.read_text().replace("state.means[arm] + root", "state.means[arm] - root"))
+    result = sb.simulate(sb.UCB(2), sb.Bernoulli([0.5, 0.6]), 1000, runs=2)
+    print(json.dumps(result.pulls["UCB"].tolist()))
+"""
+
+
+def test_an_edit_between_import_and_first_simulation_does_not_poison_the_cache(
+    package: Path,
+) -> None:
+    """Found in review: the old code, loaded before the edit, was cached as the new."""
+    old = run(EDIT_AFTER_IMPORT, package)
+    new = run(PLAY, package)
+    assert (new["hits"], new["misses"]) == (0, 1)
+    assert new["pulls"] != old
+
+
 OWN_POLICY = """
     import json
     from typing import NamedTuple

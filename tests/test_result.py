@@ -79,7 +79,9 @@ def test_a_result_says_what_made_it() -> None:
     assert (info["seed"], info["runs"], info["horizon"]) == (0, 30, 2000)
     assert {"structured_bandits", "numpy", "numba", "python", "platform"} <= set(info["versions"])
     assert "SAE(" in info["policies"]["SAE"]["policy"]
-    assert "0.8" in info["world"]
+    assert info["means"] == R.means(0).tolist()
+    assert info["policies"]["SAE"]["parameters"]["alpha"] == 2.0
+    assert info["policies"]["SAE"]["structure"] == R.fingerprint
 
 
 def test_foreign_files_are_named(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ def test_from_frame_takes_names_from_columns_and_index() -> None:
     structure = sb.FiniteStructure.from_frame(frame)
     assert structure.arm_names == ("a", "b", "c")
     assert structure.means("n").tolist() == [0.2, 0.4, 0.6]
+    counted = sb.FiniteStructure.from_frame(frame.reset_index(drop=True))
+    assert counted.model_names == ("1", "2")
 
 
 def test_representations_name_what_matters() -> None:

@@ -4,6 +4,7 @@ Importing this package loads NumPy and nothing else that is heavy: Numba, SciPy,
 are imported by the functions that need them.
 """
 
+from structured_bandits import sources
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.environments.tape import Tape
@@ -31,6 +32,8 @@ from structured_bandits.structures.curves import CurveStructure, Piece
 from structured_bandits.structures.finite import FiniteStructure
 
 __version__ = "0.1.0"
+
+del sources
 
 __all__ = [
     "ASAE",

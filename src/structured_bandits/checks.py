@@ -24,7 +24,7 @@ def checked_at_least(name: str, value: Any, bound: float) -> float:
 def _checked_number(name: str, value: Any, accepted: str, holds: Callable[[float], bool]) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(value, (bool, str)) or not math.isfinite(number) or not holds(number):
         raise ParameterError(f"{name}={value!r}: expected {accepted}")
@@ -36,6 +36,6 @@ def checked_count(name: str, value: Any, least: int = 1) -> int:
     number = _checked_number(
         name, value, f"a whole number >= {least}", lambda x: x >= least and x == math.floor(x)
     )
-    if number >= 2.0**62:
-        raise ParameterError(f"{name}={value!r}: expected less than 2**62")
+    if number >= 2.0**52:
+        raise ParameterError(f"{name}={value!r}: expected less than 2**52")
     return int(value) if isinstance(value, (int, np.integer)) else int(number)

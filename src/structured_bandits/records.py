@@ -27,6 +27,11 @@ class Record:
     def __hash__(self) -> int:
         return hash((type(self), *(_hashable(value) for value in self)))  # type: ignore[attr-defined]
 
+    def _replace(self, **changes: Any) -> Any:
+        changed = super()._replace(**changes)  # type: ignore[misc]
+        changed.__dict__.update(self.__dict__)
+        return changed
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), tuple(self), dict(self.__dict__))  # type: ignore[arg-type]
 

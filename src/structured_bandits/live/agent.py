@@ -33,8 +33,9 @@ class Agent:
 
     A plan is made when the one before is complete, that is when each of its arms has brought as many
     rewards as it holds. If more is asked for while rewards are out, the agent goes on round-robin
-    over the plan's arms; such decisions are marked `extra` and their rewards count, so that a lost
-    reward never stops it. A late reward of an earlier plan makes the agent plan anew.
+    over the plan's arms that lack rewards; such decisions are marked `extra` and their rewards
+    count, so that a lost reward never stops it. A decision of an earlier plan does not count as
+    handed out in a later one; if its reward comes after all, the agent plans anew.
 
     >>> import structured_bandits as sb
     >>> structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"])
@@ -61,7 +62,7 @@ class Agent:
         self._plan_number = 0  # 0: there is no plan that holds
         self._plans = 0
         self._pending: dict[int, tuple[Decision, int]] = {}  # with the number of their plan
-        self._out = np.zeros(n_arms, np.int64)  # pending decisions of each arm
+        self._out = np.zeros(n_arms, np.int64)  # of these, the current plan's, by arm
         self._next_id = 0
         self._extra_in_plan = 0
         self._extra = 0
@@ -74,8 +75,8 @@ class Agent:
         open_arms = np.flatnonzero(handed < self._quota)
         extra = not len(open_arms)
         if extra:
-            plan_arms = np.flatnonzero(self._quota)
-            arm = int(plan_arms[self._extra_in_plan % len(plan_arms)])
+            lacking = np.flatnonzero(self._told < self._quota)
+            arm = int(lacking[self._extra_in_plan % len(lacking)])
             self._extra_in_plan += 1
             self._extra += 1
         else:
@@ -90,7 +91,7 @@ class Agent:
         """Take in the reward of a decision; each counts once."""
         decision, plan_number = self._find(decision_id)
         reward = self._checked_reward(reward)
-        self._forget(decision)
+        self._forget(decision, plan_number)
         pulls = np.zeros_like(self._pulls)
         sums = np.zeros(len(pulls))
         pulls[decision.arm] = 1
@@ -101,13 +102,14 @@ class Agent:
 
     def cancel(self, decision_id: int) -> None:
         """Take a decision back: its reward will not come; its place in the plan is free again."""
-        self._forget(self._find(decision_id)[0])
+        self._forget(*self._find(decision_id))
 
     def learn(self, pulls: Any, sums: Any) -> None:
         """Take in a whole plan's results, or logged data: pulls and sums of rewards per arm."""
         pulls, sums = self._checked_results(pulls, sums)
-        self._observe(pulls, sums)
-        self._plan_number = 0
+        if pulls.any():
+            self._observe(pulls, sums)
+            self._plan_number = 0
 
     @property
     def plan(self) -> Ints:
@@ -136,7 +138,10 @@ class Agent:
 
     @property
     def empty(self) -> int:
-        """How often no model fitted the data: more than 0 is a sign that the structure is wrong."""
+        """How often no model, or none with an arm still active, fitted the data.
+
+        More than 0 is a sign that the structure is wrong.
+        """
         self._refresh()
         return self._empty
 
@@ -170,12 +175,16 @@ class Agent:
         self._empty += self.policy.plan(self._state, t, MOST_PULLS, self._quota, self._rng)
         self._plans += 1
         self._plan_number = self._plans
+        if self._quota.sum() < 1:
+            raise ParameterError("the policy planned no pull; a plan holds at least one")
         self._told[:] = 0
+        self._out[:] = 0
         self._extra_in_plan = 0
 
-    def _forget(self, decision: Decision) -> None:
+    def _forget(self, decision: Decision, plan_number: int) -> None:
         del self._pending[decision.id]
-        self._out[decision.arm] -= 1
+        if plan_number == self._plan_number:
+            self._out[decision.arm] -= 1
 
     def _observe(self, pulls: Ints, sums: Any) -> None:
         self.policy.observe(self._state, pulls, sums)
@@ -183,9 +192,12 @@ class Agent:
         self._told += pulls
 
     def _find(self, decision_id: int) -> tuple[Decision, int]:
-        if decision_id in self._pending:
+        if isinstance(decision_id, Decision):
+            raise DecisionError(f"got a whole decision; pass its id, {decision_id.id}")
+        whole = isinstance(decision_id, (int, np.integer)) and not isinstance(decision_id, bool)
+        if whole and decision_id in self._pending:
             return self._pending[decision_id]
-        if isinstance(decision_id, int) and 0 <= decision_id < self._next_id:
+        if whole and 0 <= decision_id < self._next_id:
             raise DecisionError(f"decision {decision_id} was already told or cancelled")
         raise DecisionError(f"decision {decision_id!r} is unknown: no ask() returned it")
 
@@ -195,8 +207,8 @@ class Agent:
     def _checked_reward(self, reward: Any) -> float:
         low, high = self._reward_range()
         try:
-            value = float(reward)
-        except (TypeError, ValueError):
+            value = math.nan if isinstance(reward, str) else float(reward)
+        except (TypeError, ValueError, OverflowError):
             value = math.nan
         if not (math.isfinite(value) and low <= value <= high):
             raise RewardError(f"reward={reward!r}: expected a number in [{low:g}, {high:g}]")
@@ -212,12 +224,13 @@ class Agent:
             raise RewardError(
                 f"pulls and sums: shapes {counts.shape} and {totals.shape}, expected ({arms},) each"
             )
-        if not ((counts >= 0) & (counts == np.floor(counts)) & np.isfinite(counts)).all():
-            raise RewardError(f"pulls={pulls!r}: expected whole numbers >= 0")
+        if not ((counts >= 0) & (counts == np.floor(counts)) & (counts < MOST_PULLS)).all():
+            raise RewardError(f"pulls={pulls!r}: expected whole numbers >= 0, less than 2**52")
         low, high = self._reward_range()
         for arm in range(arms):
             least, most = (counts[arm] * low, counts[arm] * high) if counts[arm] else (0.0, 0.0)
-            if not (math.isfinite(totals[arm]) and least <= totals[arm] <= most):
+            slack = 1e-9 * max(abs(least), abs(most))  # sums of rewards are rounded
+            if not (math.isfinite(totals[arm]) and least - slack <= totals[arm] <= most + slack):
                 raise RewardError(
                     f"sums[{arm}]={totals[arm]:g}: {counts[arm]:g} rewards in [{low:g}, {high:g}] "
                     f"sum to between {least:g} and {most:g}"

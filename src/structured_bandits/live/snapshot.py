@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 COUNTERS = ("_plan_number", "_plans", "_next_id", "_extra_in_plan", "_extra", "_empty")
-COUNTS = ("_pulls", "_quota", "_told", "_out")
+COUNTS = ("_pulls", "_quota", "_told")
 
 
 def to_snapshot(agent: Agent) -> str:
@@ -55,13 +55,17 @@ def from_snapshot(agent: Agent, text: str) -> None:
             flat = [float(x) if values.dtype.kind == "f" else x for x in saved["state"][name]]
             values[...] = np.array(flat, dtype=values.dtype).reshape(values.shape)
         for name in COUNTS:
-            getattr(agent, name)[:] = saved["counts"][name]
+            counts = np.array(saved["counts"][name], dtype=np.int64)
+            if counts.shape != agent._pulls.shape or (counts < 0).any():
+                raise ValueError(f"{name} {counts}")
+            getattr(agent, name)[:] = counts
         for name in COUNTERS:
             setattr(agent, name, int(saved["counters"][name]))
         for item in saved["pending"]:
-            arm = int(item["arm"])
+            arm, number = range(len(agent._names))[item["arm"]], int(item["plan"])
             decision = Decision(int(item["id"]), arm, agent._names[arm], bool(item["extra"]))
-            agent._pending[decision.id] = (decision, int(item["plan"]))
+            agent._pending[decision.id] = (decision, number)
+            agent._out[arm] += number == agent._plan_number
         agent._rng.bit_generator.state = saved["generator"]
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise FileFormatError(f"the snapshot is damaged: {type(error).__name__} {error}") from None
@@ -73,7 +77,7 @@ def _parsed(text: str) -> dict[str, Any]:
     except (json.JSONDecodeError, TypeError) as error:
         raise FileFormatError(f"the snapshot is not JSON: {error}") from None
     version = saved.get("structured_bandits_agent") if isinstance(saved, dict) else None
-    if version != VERSION or "policy" not in saved:
+    if version != VERSION or not isinstance(saved.get("policy"), dict):
         raise FileFormatError(
             f"the snapshot has version {version!r}; this version of the library reads {VERSION}"
         )

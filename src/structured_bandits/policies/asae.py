@@ -10,6 +10,7 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.checks import checked_above, checked_at_least
 from structured_bandits.compilable import compilable
+from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import (
     StructuredPolicy,
     checked_rewards,
@@ -32,6 +33,7 @@ from structured_bandits.structures.base import Structure
 from structured_bandits.structures.confidence import width_budget
 
 LOG_2 = math.log(2.0)
+SMALLEST_ETA = 1e-6
 
 
 @compilable
@@ -42,7 +44,7 @@ def period_length(exponent: float) -> int:
     2, 4, 16, 256, 65536 exactly.
     """
     log_length = exponent * LOG_2
-    if log_length > 42.0:
+    if log_length > 36.0:
         return MOST_PULLS
     length = math.exp(log_length)
     nearest = math.floor(length + 0.5)
@@ -110,7 +112,7 @@ class ASAE(StructuredPolicy, _ASAE):
             structure.cells,
             checked_above("alpha", alpha, 0.0),
             checked_at_least("beta", beta, 1.0),
-            checked_above("eta", eta, 0.0),
+            _checked_eta(eta),
             chosen.init == "recompute",
             chosen.clock == "length",
             chosen.phase_counter == "period",
@@ -184,7 +186,7 @@ class ASAE(StructuredPolicy, _ASAE):
                 empty += open_period(self, state, t)
             budget = width_budget(self.alpha, self.sigma, state.exponent[0] * LOG_2)
             target = phase_target(budget, self.beta, gap, state.phase[0])
-            if top_up(state.counted, state.active, target, quota) > 0:
+            if top_up(state.counted, state.active, target, quota):
                 if self.truncate:
                     first_pulls(quota, state.ends[0] - t, quota)
                 return empty
@@ -193,6 +195,13 @@ class ASAE(StructuredPolicy, _ASAE):
             state.phase[0] += 1
             if not self.truncate and t >= state.ends[0]:
                 empty += open_period(self, state, t)
+
+
+def _checked_eta(eta: float) -> float:
+    """Return eta; below the smallest accepted, periods would hardly grow and planning never end."""
+    if checked_above("eta", eta, 0.0) < SMALLEST_ETA:
+        raise ParameterError(f"eta={eta!r}: expected at least {SMALLEST_ETA:g}")
+    return float(eta)
 
 
 @compilable

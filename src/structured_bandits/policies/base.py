@@ -116,8 +116,8 @@ def checked_rewards(reward_range: tuple[float, float] | None, sigma: float | Non
         low, high = -math.inf, math.inf
     else:
         try:
-            low, high = (float(end) for end in reward_range)
-        except (TypeError, ValueError):
+            low, high = (float(end) for end in tuple(reward_range))
+        except (TypeError, ValueError, OverflowError):
             raise ParameterError(
                 f"reward_range={reward_range!r}: expected a pair (low, high) or None"
             ) from None

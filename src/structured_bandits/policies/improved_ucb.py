@@ -16,7 +16,7 @@ from structured_bandits.policies.base import (
     flagged,
     structure_and_arms,
 )
-from structured_bandits.policies.phases import largest_gap, top_up
+from structured_bandits.policies.phases import MOST_PULLS, largest_gap, top_up
 from structured_bandits.structures.base import Structure
 
 
@@ -106,8 +106,8 @@ class ImprovedUCB(Policy, _ImprovedUCB):
             halved = math.ldexp(1.0, -int(state.round[0]))
             log_term = variance * math.log(self.horizon * halved * halved)
             gap = halved * largest_gap(self.low, self.high)
-            target = max(1, math.ceil(2.0 * log_term / (gap * gap)))
-            if top_up(state.pulls, state.active, target, quota) > 0:
+            target = max(1, math.ceil(min(2.0 * log_term / (gap * gap), MOST_PULLS)))
+            if top_up(state.pulls, state.active, target, quota):
                 return 0
             radius = math.sqrt(log_term / (2.0 * target))
             best = best_mean(state.pulls, state.sums, state.active)

@@ -9,7 +9,7 @@ from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.structures.confidence import confidence_box
 
-MOST_PULLS = 1 << 62  # stands for "more than anybody plays"
+MOST_PULLS = 1 << 52  # more than any horizon; sums over two thousand arms still fit 64 bits
 
 
 @compilable
@@ -30,7 +30,9 @@ def phase_target(budget: float, beta: float, gap: float, phase: int) -> int:
     is 0 in every phase and phases would never end; they then have 4^h pulls.
     """
     widening = (1.0 + 1.0 / beta) / gap
-    pulls = budget * widening * widening if budget > 0.0 else 1.0
+    pulls = budget * widening * widening
+    if pulls == 0.0:
+        pulls = 1.0
     for _ in range(phase):
         pulls *= 4.0
     if pulls >= MOST_PULLS:
@@ -39,13 +41,13 @@ def phase_target(budget: float, beta: float, gap: float, phase: int) -> int:
 
 
 @compilable
-def top_up(pulls: Ints, active: Flags, target: int, quota: Ints) -> int:
-    """Write the pulls that the active arms lack to the target; return their sum."""
-    wanted = 0
+def top_up(pulls: Ints, active: Flags, target: int, quota: Ints) -> bool:
+    """Write the pulls that the active arms lack to the target; is there any?"""
+    lacking = False
     for arm in range(len(quota)):
         quota[arm] = max(0, target - pulls[arm]) if active[arm] else 0
-        wanted += quota[arm]
-    return wanted
+        lacking = lacking or quota[arm] > 0
+    return lacking
 
 
 @compilable

@@ -111,7 +111,7 @@ class SAE(StructuredPolicy, _SAE):
         empty = 0
         while True:
             target = phase_target(budget, self.beta, gap, state.phase[0])
-            if top_up(state.pulls, state.active, target, quota) > 0:
+            if top_up(state.pulls, state.active, target, quota):
                 return empty
             find_best_arms(
                 self.cells,

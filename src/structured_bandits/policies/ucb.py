@@ -115,6 +115,6 @@ class UCB(Policy, _UCB):
         index = (state.sums[arm] + extra * self.low) / pulls + root / math.sqrt(pulls)
         to_beat = index - rounding_margin(self.low, self.high, budget)
         for other in range(self.n_arms):
-            if other != arm and state.means[other] + root * state.roots[other] >= to_beat:
+            if other != arm and not state.means[other] + root * state.roots[other] < to_beat:
                 return False
         return True

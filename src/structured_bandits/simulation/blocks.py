@@ -54,6 +54,7 @@ class Draw:
     """Policies and world drawn afresh in every run."""
 
     draw: Callable[[np.random.Generator], tuple[Mapping[str, PolicyLike], WorldLike]]
+    arms: int  # of the first run
 
     def at(self, setting: Setting, run: int) -> tuple[Mapping[str, PolicyLike], WorldLike]:
         """Draw and check what is played in a run."""
@@ -65,6 +66,11 @@ class Draw:
             )
         for name, policy in policies.items():
             check_together(name, policy, world, setting.horizon)
+        if len(world.means) != self.arms:
+            raise ParameterError(
+                f"draw: run {run} has {len(world.means)} arms, the first run {self.arms}; "
+                "the number of arms must stay the same"
+            )
         return policies, world
 
 
@@ -92,11 +98,6 @@ def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> 
             if name not in block:
                 block[name] = _empty_tables(setting, len(runs), len(world.means))
             tables = block[name]
-            if len(world.means) != tables["pulls"].shape[1]:
-                raise ParameterError(
-                    f"draw: run {run} has {len(world.means)} arms, run {runs[0]} "
-                    f"{tables['pulls'].shape[1]}; the number of arms must stay the same"
-                )
             record = RunRecord(
                 setting.checkpoints,
                 tables["regret"][place],

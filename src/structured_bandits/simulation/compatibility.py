@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from structured_bandits.environments.base import World
@@ -11,9 +12,19 @@ from structured_bandits.policies.base import Policy
 
 def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
     """Raise unless arms, rewards and length fit; what a user's own classes do not declare passes."""
-    if isinstance(policy, Policy) and policy.n_arms != len(world.means):
-        raise ParameterError(
-            f"{name}: the policy has {policy.n_arms} arms, the world {len(world.means)}"
+    if isinstance(policy, type) or not hasattr(policy, "plan"):
+        raise ParameterError(f"{name}: expected a policy such as sb.UCB(4), got {policy!r}")
+    if isinstance(world, type) or not hasattr(world, "draw"):
+        raise ParameterError(f"world: expected one such as sb.Bernoulli(means), got {world!r}")
+    arms = getattr(policy, "n_arms", len(world.means))
+    if arms != len(world.means):
+        raise ParameterError(f"{name}: the policy has {arms} arms, the world {len(world.means)}")
+    tuned = getattr(policy, "horizon", horizon)
+    if tuned < horizon:
+        warnings.warn(
+            f"{name} is tuned for horizon={tuned} and will be played for {horizon} pulls",
+            UserWarning,
+            stacklevel=4,
         )
     if not isinstance(world, World):
         return

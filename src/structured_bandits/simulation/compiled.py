@@ -13,7 +13,6 @@ cached: their classes could change without the cache's knowing.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -25,9 +24,11 @@ from numba.extending import overload, overload_method
 import structured_bandits
 from structured_bandits.compilable import COMPILABLE
 from structured_bandits.environments.base import WorldLike
+from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import PolicyLike
 from structured_bandits.policies.lookahead import LooksAhead
 from structured_bandits.simulation import engine
+from structured_bandits.sources import SOURCES_HASH
 from structured_bandits.structures.cells import Cells, LineCells
 
 PROTOCOLS = (PolicyLike, LooksAhead, WorldLike, Cells, LineCells)
@@ -60,16 +61,6 @@ def _register() -> None:
         _register_function(function)
 
 
-def _sources_hash() -> str:
-    """Return a hash of all source files of the package."""
-    folder = Path(structured_bandits.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(str(path.relative_to(folder)).encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
 def _cached_engine(stamp: str) -> Any:
     """Return the engine with a disk cache that is valid for sources with this stamp only."""
 
@@ -97,9 +88,8 @@ _register_function(engine.run)
 # Everything below `play` does without reference counts (see the engine). A function that takes memory
 # cannot be compiled so, and says so; nothing goes wrong silently.
 _register_function(engine.play, _nrt=False)
-_STAMP = _sources_hash()
-cached_run = _cached_engine(_STAMP)
-_forget_older(Path(cached_run.stats.cache_path), _STAMP)
+cached_run = _cached_engine(SOURCES_HASH)
+_forget_older(Path(cached_run.stats.cache_path), SOURCES_HASH)
 
 
 _counting_play = njit(nogil=True)(engine.play)
@@ -116,6 +106,12 @@ def uncached_run(
 
 def engine_for(policy: Any, world: Any) -> Any:
     """Return the engine to play `policy` in `world`: cached if all of it is the library's own."""
+    for record in (policy, world):
+        if not hasattr(record, "_fields"):
+            raise ParameterError(
+                f"{type(record).__name__} is not a NamedTuple, which compiled code needs; "
+                "make it one, or simulate with engine='python'"
+            )
     return cached_run if _is_ours(policy) and _is_ours(world) else uncached_run
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.environments.base import WorldLike
+from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import PolicyLike
 from structured_bandits.policies.round_robin import first_pulls, write_order
 
@@ -85,6 +86,8 @@ def play(
     while t < horizon and stop[0] == 0:
         empty += policy.plan(state, t, horizon - t if planning else 1, table.quota, rng)
         length = first_pulls(table.quota, horizon - t, table.quota)
+        if length < 1:
+            raise ParameterError("the policy planned no pull; a plan holds at least one")
         while reached < len(record.checkpoints) and record.checkpoints[reached] <= t + length:
             first_pulls(table.quota, record.checkpoints[reached] - t, table.part)
             total = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import sys
@@ -16,7 +17,7 @@ from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_count
 from structured_bandits.environments.base import WorldLike
 from structured_bandits.errors import ParameterError
-from structured_bandits.policies.base import PolicyLike
+from structured_bandits.policies.base import Policy, PolicyLike
 from structured_bandits.simulation.blocks import Block, Draw, Same, Setting, draw_rng
 from structured_bandits.simulation.compatibility import check_together
 from structured_bandits.simulation.result import Result
@@ -53,10 +54,14 @@ def simulate(
     - `progress`: a bar on standard error; None for one if that is a terminal and it takes a while.
     """
     policies = _named(policies)
-    for name, policy in policies.items():
-        check_together(name, policy, world, horizon)
-    about = {"world": repr(world), "policies": {n: _described(p) for n, p in policies.items()}}
     setting = _setting(tuple(policies), horizon, seed, checkpoints, engine, planning, record_arms)
+    for name, policy in policies.items():
+        check_together(name, policy, world, setting.horizon)
+    about = {
+        "world": repr(world),
+        "means": world.means.tolist(),
+        "policies": {name: _described(policy) for name, policy in policies.items()},
+    }
     return _run(setting, Same(dict(policies), world), runs, workers, progress, about)
 
 
@@ -77,14 +82,16 @@ def simulate_random(
     `draw(rng)` returns them; run i calls it with SeedSequence(seed, spawn_key=(i,)). Each run must
     draw the same policy names and number of arms.
     """
-    policies, world = draw(draw_rng(checked_count("seed", seed, least=0), 0))
-    policies = _named(policies)
+    first = draw(draw_rng(checked_count("seed", seed, least=0), 0))
+    if not isinstance(first, tuple) or len(first) != 2 or not hasattr(first[1], "means"):
+        raise ParameterError(f"draw: expected it to return (policies, world), got {first!r}")
+    policies, world = _named(first[0]), first[1]
     about = {
         "world": f"drawn by {getattr(draw, '__name__', type(draw).__name__)}, the first: {world!r}",
         "policies": {name: _described(policy) for name, policy in policies.items()},
     }
     setting = _setting(tuple(policies), horizon, seed, checkpoints, engine, planning, record_arms)
-    return _run(setting, Draw(draw), runs, workers, progress, about)
+    return _run(setting, Draw(draw, len(world.means)), runs, workers, progress, about)
 
 
 def _run(
@@ -177,8 +184,14 @@ def _worker_count(workers: int | None, engine: str) -> int:
 
 
 def _described(policy: Any) -> dict[str, Any]:
-    width = policy.width() if hasattr(policy, "width") else "?"
-    return {"policy": repr(policy), "width": width}
+    if not isinstance(policy, Policy):
+        return {"policy": repr(policy), "width": "?"}
+    return {
+        "policy": repr(policy),
+        "width": policy.width(),
+        "parameters": json.loads(json.dumps(policy.parameters())),  # as a file gives them back
+        "structure": policy.structure.fingerprint if policy.structure is not None else None,
+    }
 
 
 def _versions(engine: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ so that Ctrl-C reaches it at once; it then raises a flag that every run looks at
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import signal
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Ints
+from structured_bandits.errors import ParameterError
 from structured_bandits.simulation.blocks import Block, Draw, Same, Setting, play_block
 
 BLOCKS_PER_WORKER = 16  # small blocks leave no idle tail and keep the bar moving
@@ -35,6 +37,8 @@ def run_blocks(
     """Play all runs; return the blocks in order of their runs."""
     from tqdm import tqdm
 
+    if setting.engine == "python" and workers > 1:
+        _check_picklable(case)
     size = max(1, runs // (workers * BLOCKS_PER_WORKER))
     spans = [range(first, min(first + size, runs)) for first in range(0, runs, size)]
     pool, stop = _pool(setting.engine, min(workers, len(spans)))
@@ -75,6 +79,16 @@ def _pool(engine: str, workers: int) -> tuple[Executor, Ints]:
         workers, mp_context=context, initializer=_start_process, initargs=(shared,)
     )
     return pool, np.frombuffer(shared, dtype=np.int64)
+
+
+def _check_picklable(case: Same | Draw) -> None:
+    try:
+        pickle.dumps(case)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ParameterError(
+            f"workers: Python runs go to other processes, which need what is played in a form that "
+            f"can be sent ({error}); define it at the top level of a module, or use workers=1"
+        ) from None
 
 
 def _submit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,6 +83,8 @@ def checked_names(names: Sequence[str] | None, count: int, what: str) -> tuple[s
     """Return `count` distinct names; "1", "2", … where none are given (as the paper counts)."""
     if names is None:
         return tuple(str(number) for number in range(1, count + 1))
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise StructureError(f"{what}s={names!r}: expected a list of names")
     names = tuple(str(name) for name in names)
     if len(names) != count:
         raise StructureError(f"{what}s: {len(names)} names for {count} {what}s")
@@ -123,7 +125,7 @@ def checked_means(means: Any, what: str) -> Floats:
     if len(bad):
         place = tuple(int(index) for index in bad[0])
         raise StructureError(f"{what}: the mean at {place} is {array[place]}; means must be finite")
-    return array
+    return array + 0.0  # so that -0.0 is 0.0
 
 
 def warn_if_outside(means: Floats) -> None:

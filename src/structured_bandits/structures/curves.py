@@ -15,11 +15,7 @@ from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import Structure, checked_means, warn_if_outside
 from structured_bandits.structures.envelope import envelope
-from structured_bandits.structures.interval_cells import IntervalCells
-
-#: Rounding of a value found from a position, for means of size one. A position is found on one arm's
-#: line and used on another's, which may be much steeper.
-TIE = 1e-11
+from structured_bandits.structures.interval_cells import TIE, IntervalCells
 
 Closed = Literal["left", "right", "both", "neither"]
 
@@ -91,7 +87,8 @@ class CurveStructure(Structure):
         return np.array([float(mean) for mean in _means_at(piece, x)])
 
     def _piece(self, parameter: float) -> Piece:
-        if isinstance(parameter, (str, bool)) or not math.isfinite(float(parameter)):
+        number = isinstance(parameter, (int, float, np.number)) and not isinstance(parameter, bool)
+        if not number or not math.isfinite(parameter):
             raise StructureError(f"model={parameter!r}: give a number, the value of the parameter")
         for piece in self.pieces:
             if piece.holds(parameter):
@@ -131,6 +128,8 @@ def _interval(piece: Piece) -> str:
 
 def _checked(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """Return the pieces in order of their parameter, with plain tuples of floats as means."""
+    if isinstance(pieces, Piece):
+        raise StructureError("pieces: expected a list of pieces, got a single Piece")
     if not pieces:
         raise StructureError("pieces: none given; a structure needs at least one")
     clean = sorted(

@@ -25,13 +25,21 @@ def read_table(
             raise FileFormatError(
                 f"{path}, line {line}: {len(row)} cells where the header has {len(header)}"
             )
-    named = header[0].lower() in ("", "model") or not all(_is_number(row[0]) for _, row in rows)
+    _check_header(path, header)
+    named = header[0].lower() in ("", "model") or not any(_is_number(row[0]) for _, row in rows)
     first = 1 if named else 0
     means = [
         [_number(path, line, header[column], row[column]) for column in range(first, len(row))]
         for line, row in rows
     ]
     return means, header[first:], [row[0].strip() for _, row in rows] if named else None
+
+
+def _check_header(path: str | os.PathLike[str], header: list[str]) -> None:
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+        raise FileFormatError(f"{path}, line 1: no comma in {header[0]!r}; expected commas")
+    if all("." in cell and _is_number(cell) and 0.0 <= float(cell) <= 1.0 for cell in header):
+        raise FileFormatError(f"{path}, line 1: expected a header with arm names, found means")
 
 
 def _is_number(text: str) -> bool:

@@ -60,17 +60,21 @@ class FiniteStructure(Structure):
     def from_csv(cls, path: str | os.PathLike[str]) -> FiniteStructure:
         """Read a CSV file: a header with arm names, a row per model.
 
-        The first column holds model names if its header is empty or "model", or if it is not all
-        numbers.
+        The first column holds model names if its header is empty or "model", or if no cell of it is
+        a number.
         """
         means, arms, models = read_table(path)
         return cls(means, arms=arms, models=models)
 
     @classmethod
     def from_frame(cls, frame: pandas.DataFrame) -> FiniteStructure:
-        """Take a data frame: a column per arm, a row per model, its index as model names."""
+        """Take a data frame: a column per arm, a row per model, its index as model names.
+
+        An index that only counts the rows gives no names.
+        """
         arms = [str(name) for name in frame.columns]
-        models = [str(name) for name in frame.index]
+        counted = type(frame.index).__name__ == "RangeIndex"
+        models = None if counted else [str(name) for name in frame.index]
         return cls(frame.to_numpy(), arms=arms, models=models)
 
     @property

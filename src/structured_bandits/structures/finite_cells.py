@@ -107,7 +107,7 @@ class FiniteCells(Record, _FiniteCells):
                 if mean - uncovered < reached:
                     uncovered = mean - reached
                 if mean - reach.lowest < reached:
-                    return uncovered < reach.lowest
+                    return True  # it has also covered all that was left
             elif reach.band_low < mean < reach.band_high and work[model] <= reach.budget:
                 return False
         return False

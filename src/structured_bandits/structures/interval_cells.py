@@ -19,6 +19,7 @@ from structured_bandits.records import Record
 from structured_bandits.structures.confidence import Reach, confidence_box
 
 SAME = 1e-13  # what rounding may do to a number of size one
+TIE = 1e-11  # and to a value found from a position, which comes from another, flatter line
 
 
 @compilable
@@ -100,10 +101,11 @@ class IntervalCells(Record, _IntervalCells):
                 first = self.at_start[cell, arm]
                 last = self.at_end[cell, arm]
                 value = highest_between(first, last, left, right)
-                tied = abs(value - highest) <= self.tie
-                if (tied and arm < choice) or (not tied and value > highest):
+                if value > highest + self.tie:
+                    highest = value
                     choice = arm
-                highest = max(highest, value)
+                elif value >= highest - self.tie and arm < choice:
+                    choice = arm
         return choice
 
     def workspace(self) -> Floats:
