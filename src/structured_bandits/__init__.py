@@ -4,7 +4,7 @@ Importing this package loads NumPy and nothing else that is heavy: Numba, SciPy,
 are imported by the functions that need them.
 """
 
-from structured_bandits import sources
+from structured_bandits import sources  # stays first: it hashes what is about to be loaded
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.environments.tape import Tape

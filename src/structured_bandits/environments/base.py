@@ -7,6 +7,7 @@ rewards of `arm`, which has been pulled `pulls` times before.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,18 +28,18 @@ class WorldLike(Protocol):
         """Return the sum of the next `count` rewards of `arm`."""
 
 
-class World(Record):
+class World(Record, ABC):
     """Mixin of the library's worlds."""
 
     means: Floats
 
+    @abstractmethod
     def reward_range(self) -> tuple[float, float] | None:
         """Return the range of the rewards, None if they have no bounds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def noise(self) -> float:
         """Return a sigma for which the rewards are sub-Gaussian."""
-        raise NotImplementedError
 
     def longest(self) -> int | None:
         """Return the number of pulls that the world can serve, None if there is no end."""

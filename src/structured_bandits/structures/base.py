@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from structured_bandits.arrays import Floats
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
 
 
-class Structure:
+class Structure(ABC):
     """A set of candidate models, one of which is (nearly) true.
 
     Subclasses set `cells`, the parts on which one arm is best: all that a policy ever asks.
@@ -69,9 +70,9 @@ class Structure:
             f"<table><thead><tr>{marks}</tr></thead><tbody>{body}</tbody></table>{note}"
         )
 
+    @abstractmethod
     def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
         """Return header, rows of (text, is best arm) and the number of rows left out."""
-        raise NotImplementedError
 
 
 def _html_cell(text: str, bold: bool) -> str:
