@@ -15,8 +15,11 @@ LAYERS = [
     {"errors", "arrays", "compilable", "records", "checks", "sources"},
     {"structures"},
     {"policies", "environments"},
+    {"theory"},
     {"simulation", "live"},
     {"plots", "experiments"},
+    {"report"},
+    {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in RANK)

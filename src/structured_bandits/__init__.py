@@ -30,6 +30,7 @@ from structured_bandits.simulation.result import Result, load_result
 from structured_bandits.simulation.simulate import simulate, simulate_random
 from structured_bandits.structures.curves import CurveStructure, Piece
 from structured_bandits.structures.finite import FiniteStructure
+from structured_bandits.theory.analysis import Analysis, analyse
 
 __version__ = "0.1.0"
 
@@ -43,6 +44,7 @@ __all__ = [
     "UCB",
     "WAGP",
     "Agent",
+    "Analysis",
     "Bernoulli",
     "CurveStructure",
     "Decision",
@@ -61,6 +63,7 @@ __all__ = [
     "StructureError",
     "StructuredBanditsError",
     "Tape",
+    "analyse",
     "load_result",
     "simulate",
     "simulate_random",

@@ -13,6 +13,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
+from structured_bandits.structures.distances import Distances
 
 
 class Structure(ABC):
@@ -51,6 +52,18 @@ class Structure(ABC):
     def arm_index(self, arm: int | str) -> int:
         """Return the index of an arm given by index or by name."""
         return index_of(arm, self.arm_names, "arm")
+
+    @abstractmethod
+    def means(self, model: Any) -> Floats:
+        """Return the means of a model."""
+
+    @abstractmethod
+    def distances(self, means: Floats, tolerance: float) -> Distances:
+        """Return how far the models are from the true `means`, for theory."""
+
+    @abstractmethod
+    def model_name(self, model: Any) -> str:
+        """Return what a model, as theory reports it, is called."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Structure) and self.fingerprint == other.fingerprint

@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.arrays import Flags, Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import Structure, checked_means, warn_if_outside
+from structured_bandits.structures.curve_distances import CurveDistances
 from structured_bandits.structures.envelope import envelope
 from structured_bandits.structures.interval_cells import TIE, IntervalCells
 
@@ -76,7 +77,8 @@ class CurveStructure(Structure):
 
     def __init__(self, pieces: Sequence[Piece], arms: Sequence[str] | None = None) -> None:
         self.pieces = _checked(pieces)
-        super().__init__(_cells(self.pieces), arms)
+        cells, self._owns_start = _cells(self.pieces)
+        super().__init__(cells, arms)
         warn_if_outside(np.array([[p.at_start, p.at_end] for p in self.pieces]))
 
     def means(self, model: float) -> Floats:
@@ -85,6 +87,14 @@ class CurveStructure(Structure):
         start, end = Fraction(piece.start), Fraction(piece.end)
         x = Fraction(0) if piece.is_point else (Fraction(float(model)) - start) / (end - start)
         return np.array([float(mean) for mean in _means_at(piece, x)])
+
+    def distances(self, means: Floats, tolerance: float) -> CurveDistances:
+        """Return how far the models are from the true `means`, for theory."""
+        return CurveDistances(self.cells, self._owns_start, means, tolerance)
+
+    def model_name(self, model: float) -> str:
+        """Return the parameter as text."""
+        return f"{model:.6g}"
 
     def _piece(self, parameter: float) -> Piece:
         number = isinstance(parameter, (int, float, np.number)) and not isinstance(parameter, bool)
@@ -180,9 +190,12 @@ def _means_at(piece: Piece, x: Fraction) -> list[Fraction]:
     return [a + x * (b - a) for a, b in zip(first, last, strict=True)]
 
 
-def _cells(pieces: tuple[Piece, ...]) -> IntervalCells:
-    """Cut every piece where its best arm changes; a border is computed once for both sides."""
-    start, end, owns_end, at_start, at_end, best = [], [], [], [], [], []
+def _cells(pieces: tuple[Piece, ...]) -> tuple[IntervalCells, Flags]:
+    """Cut every piece where its best arm changes; a border is computed once for both sides.
+
+    Returns the cells, and which of them own their start: the first cell of a piece that does.
+    """
+    start, end, owns_start, owns_end, at_start, at_end, best = [], [], [], [], [], [], []
     for piece in pieces:
         parts = envelope(_means_at(piece, Fraction(0)), _means_at(piece, Fraction(1)))
         cuts = [position for position, _ in parts] + [Fraction(1)]
@@ -192,11 +205,12 @@ def _cells(pieces: tuple[Piece, ...]) -> IntervalCells:
         for number, (_, arm) in enumerate(parts):
             start.append(places[number])
             end.append(places[number + 1])
+            owns_start.append(number == 0 and piece.owns_start)
             owns_end.append(number == len(parts) - 1 and piece.owns_end)
             at_start.append(means[number])
             at_end.append(means[number + 1])
             best.append(arm)
-    return IntervalCells(
+    cells = IntervalCells(
         np.array(start),
         np.array(end),
         np.array(owns_end, dtype=np.bool_),
@@ -205,3 +219,4 @@ def _cells(pieces: tuple[Piece, ...]) -> IntervalCells:
         np.array(best, dtype=np.int64),
         TIE * float(np.abs([at_start, at_end]).max()),
     )
+    return cells, np.array(owns_start, dtype=np.bool_)

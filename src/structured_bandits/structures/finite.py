@@ -17,6 +17,7 @@ from structured_bandits.structures.base import (
 )
 from structured_bandits.structures.files import read_table
 from structured_bandits.structures.finite_cells import FiniteCells
+from structured_bandits.structures.finite_distances import FiniteDistances
 
 if TYPE_CHECKING:
     import pandas
@@ -89,6 +90,14 @@ class FiniteStructure(Structure):
     def best_arm(self, model: int | str) -> int:
         """Return the best arm of a model, the lowest index among equals."""
         return int(self.cells.best[index_of(model, self.model_names, "model")])
+
+    def distances(self, means: Floats, tolerance: float) -> FiniteDistances:
+        """Return how far the models are from the true `means`, for theory."""
+        return FiniteDistances(self.cells, means, tolerance)
+
+    def model_name(self, model: int) -> str:
+        """Return the name of the model with this index."""
+        return self.model_names[model]
 
     def __repr__(self) -> str:
         return (

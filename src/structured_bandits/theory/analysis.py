@@ -1,0 +1,247 @@
+"""The analysis of a structure for one true model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.checks import checked_above, checked_at_least, checked_count
+from structured_bandits.errors import ParameterError, StructureError
+from structured_bandits.structures.base import Structure
+from structured_bandits.structures.distances import Model, Nearest
+from structured_bandits.theory.classes import Classes, classify
+from structured_bandits.theory.elimination import Elimination, eliminate, indicator
+from structured_bandits.theory.graves_lai import LowerBound, graves_lai
+
+if TYPE_CHECKING:
+    import pandas
+
+    from structured_bandits.policies.base import PolicyLike
+
+
+def analyse(structure: Structure, truth: Any, tolerance: float = 1e-9) -> Analysis:
+    """Return what the structure promises if `truth` is the true model.
+
+    `truth` is a model of a finite structure (index or name), a parameter of a curve structure, or a
+    vector of means. Means that differ by no more than `tolerance` count as equal.
+
+    >>> from structured_bandits import FiniteStructure, analyse
+    >>> types = FiniteStructure([[0.75, 0.25], [0.75, 1.0]], arms=["tea", "coffee"])
+    >>> analyse(types, truth=0).hardest("coffee")
+    Nearest(gap=0.75, model=1, attained=True, told_by=1)
+    """
+    if not isinstance(structure, Structure):
+        raise ParameterError(f"structure={structure!r}: expected a structure")
+    return Analysis(structure, truth, checked_at_least("tolerance", tolerance, 0.0))
+
+
+class Analysis:
+    """Gaps, hardness, elimination, classes and bounds of a structure for one true model.
+
+    `means` are the true means, `gaps` the arms' distances to the best of them (Delta_i), `best_arm` is
+    i* (the lowest index, if the truth is a tie), `best_arms` are the arms that are best in some model,
+    and `inside` says whether the truth is a model of the structure, as all theorems assume.
+    """
+
+    def __init__(self, structure: Structure, truth: Any, tolerance: float) -> None:
+        self.structure = structure
+        self.tolerance = tolerance
+        self.truth = truth if np.ndim(truth) == 0 else None
+        self.means = _true_means(structure, truth)
+        gaps = self.means.max() - self.means
+        self.gaps: Floats = np.where(gaps <= tolerance, 0.0, gaps)
+        self.best_arms = structure.best_arms
+        self.distances = structure.distances(self.means, tolerance)
+        everything = np.ones(structure.n_arms)
+        homes = [
+            (self.distances.nearest(int(arm), everything).gap > tolerance, int(arm))
+            for arm in np.flatnonzero(self.gaps == 0.0)
+        ]
+        outside, self.best_arm = min(homes)
+        self.inside = not outside
+
+    def model_gaps(self, model: Any) -> Floats:
+        """Return how far a model's mean is from the true one on each arm (Gamma_i)."""
+        return np.abs(self.structure.means(model) - self.means)
+
+    def optimistic_models(self, arm: int | str) -> tuple[Any, ...]:
+        """Return the models in which `arm` is best and better than the truth's best arm (Theta+_i).
+
+        Indices of a finite structure; intervals of the parameter of a curve structure.
+        """
+        return self.distances.optimistic(self.structure.arm_index(arm))
+
+    def hardest(
+        self,
+        arm: int | str,
+        using: Iterable[int | str] | None = None,
+        optimistic: bool = False,
+    ) -> Nearest:
+        """Return the model with best arm `arm` that is hardest to tell from the truth.
+
+        `using` are the arms that may be pulled to tell them apart (default: all of `best_arms`);
+        `optimistic` looks only at models better than the truth. The squared `gap` is the paper's
+        Psi(Theta*_i, A'), resp. Psi(Theta+_i, A'); `model` is its psi.
+        """
+        index = self.structure.arm_index(arm)
+        return self.distances.nearest(index, self._weights(using), optimistic)
+
+    @property
+    def rival(self) -> Nearest:
+        """The model with another best arm that is nearest to the truth on the best arm."""
+        weights = indicator([self.best_arm], self.structure.n_arms)
+        rivals = [self.distances.nearest(arm, weights) for arm in self.other_arms]
+        return min(
+            rivals,
+            key=lambda rival: (rival.gap, not rival.attained),
+            default=Nearest(math.inf, None, False, None),
+        )
+
+    @property
+    def gamma_star(self) -> float:
+        """The distance Gamma_* of the rival; positive: Assumption 1 holds, infinite: no rival.
+
+        If it is positive, constant regret is possible: ASAE has it (Theorem 5).
+        """
+        gap = self.rival.gap
+        return gap if gap > self.tolerance else 0.0
+
+    @property
+    def confusing_models(self) -> tuple[Model, ...]:
+        """Models with another best arm that pulls of the best arm can never refute.
+
+        Those of the Graves-Lai set; of an interval of such models the two ends are given.
+        """
+        found: list[Model] = []
+        for arm in self.other_arms:
+            models = self.distances.confusing(arm, self.best_arm)
+            found += np.unique(np.concatenate([models.start, models.end])).tolist()
+        return tuple(sorted(found))
+
+    @property
+    def constant_regret_possible(self) -> bool:
+        """Is constant regret not ruled out? A confusing model would do that (errata, I-14).
+
+        With `gamma_star` > 0 it is attained by ASAE; with `gamma_star` = 0 and no confusing model it
+        is neither ruled out nor shown by the paper (known best means are such a case).
+        """
+        return not self.confusing_models
+
+    @property
+    def decoys(self) -> tuple[int, ...]:
+        """Arms with a model in which they are best and have their true mean.
+
+        A greedy policy can settle on such an arm: nothing it sees contradicts that model.
+        """
+        return tuple(
+            arm for arm in self.other_arms if len(self.distances.confusing(arm, arm).start)
+        )
+
+    @property
+    def self_identifiable(self) -> bool:
+        """Is there no decoy? Then a greedy policy finds the best arm in the end."""
+        return not self.decoys
+
+    @property
+    def other_arms(self) -> tuple[int, ...]:
+        """The arms other than the best one that are best in some model."""
+        return tuple(arm for arm in self.best_arms if arm != self.best_arm)
+
+    def elimination(self, horizon: int, beta: float = 1.0, largest_gap: float = 1.0) -> Elimination:
+        """Return when SAE drops which arm, and with whose help (Section 3.2).
+
+        `largest_gap` is where elimination starts: the width of the range of rewards.
+        """
+        horizon = checked_count("horizon", horizon, least=2)
+        beta = checked_at_least("beta", beta, 1.0)
+        largest_gap = checked_above("largest_gap", largest_gap, 0.0)
+        self._need_inside("elimination")
+        return eliminate(horizon, beta, self.best_arms, self.gaps, self._hardness, largest_gap)
+
+    def classes(
+        self, horizon: int, beta: float = 1.0, factor: float = 1.0, arms: str = "helpers"
+    ) -> Classes:
+        """Return to which of the paper's classes of structures this one belongs.
+
+        `factor` and `arms` concern the optimistic class: by which factor Psi may be smaller than with
+        optimistic models only (4 gives the class up to order, I-9), and whether it is taken over the
+        "helpers" A*_i or over the "pair" {i, i*}, which is what ASAE needs (I-10).
+        """
+        factor = checked_at_least("factor", factor, 1.0)
+        if arms not in ("helpers", "pair"):
+            raise ParameterError(f"arms={arms!r}: accepted are 'helpers' and 'pair'")
+        return classify(self, self.elimination(horizon, beta), factor, arms == "pair")
+
+    def lower_bound(self, family: str = "bernoulli", sigma: float = 0.5) -> LowerBound:
+        """Return the Graves-Lai bound: no consistent policy's regret grows slower than this.
+
+        `family` is "bernoulli" or "gaussian"; `sigma` is the standard deviation of the latter.
+        """
+        segments = [self.distances.confusing(arm, self.best_arm) for arm in self.other_arms]
+        return graves_lai(
+            segments,
+            self.means,
+            self.gaps,
+            self.best_arm,
+            family,
+            checked_above("sigma", sigma, 0.0),
+        )
+
+    def bounds(
+        self,
+        horizon: int,
+        policies: Mapping[str, PolicyLike] | None = None,
+        convergence: float = 1.0,
+    ) -> pandas.DataFrame:
+        """Return the upper bounds of these policies and the lower bounds at `horizon`, as a table.
+
+        By default the policies have the parameters of the theorems. A row says what the bound is, its
+        value with corrected constants, whether its conditions hold and if not, why, the value with
+        the constants `printed` in the paper and the erratum that explains the difference.
+        `convergence` is the constant c of Theorem 6, which concerns policies that play arm i at most
+        c log(t) / Delta_i^2 times in t pulls, in every model.
+        """
+        from structured_bandits.theory.bounds import bounds_table  # pandas takes a second to import
+
+        convergence = checked_above("convergence", convergence, 0.0)
+        return bounds_table(self, checked_count("horizon", horizon, least=2), policies, convergence)
+
+    def __repr__(self) -> str:
+        best = self.structure.arm_names[self.best_arm]
+        return f"Analysis({self.structure!r}, best arm {best!r}, gamma_star={self.gamma_star:.4g})"
+
+    def _hardness(self, arm: int, weights: Floats) -> float:
+        gap = self.distances.nearest(arm, weights).gap
+        return gap if gap > self.tolerance else 0.0
+
+    def _weights(self, using: Iterable[int | str] | None) -> Floats:
+        if isinstance(using, str):
+            raise StructureError(f"using={using!r}: expected a list of arms")
+        arms = self.best_arms if using is None else [self.structure.arm_index(arm) for arm in using]
+        return indicator(arms, self.structure.n_arms)
+
+    def _need_inside(self, what: str) -> None:
+        if not self.inside:
+            raise ParameterError(
+                f"truth: no model of the structure has these means; {what} is defined for a true "
+                "model of the structure"
+            )
+
+
+def _true_means(structure: Structure, truth: Any) -> Floats:
+    """Return the means of the truth: those of a model, or the vector itself."""
+    if np.ndim(truth) == 0:
+        return structure.means(truth)
+    try:
+        means = np.array(truth, dtype=np.float64)
+    except (TypeError, ValueError):
+        means = np.array([math.nan])
+    if means.shape != (structure.n_arms,) or not np.isfinite(means).all():
+        raise StructureError(
+            f"truth={truth!r}: expected a model of the structure or {structure.n_arms} finite means"
+        )
+    return means

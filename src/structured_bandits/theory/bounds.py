@@ -1,0 +1,242 @@
+"""Upper bounds on the regret, for the parameters that policies have, and the table of all bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from structured_bandits.errors import ParameterError
+from structured_bandits.policies.asae import ASAE
+from structured_bandits.policies.base import Policy, PolicyLike
+from structured_bandits.policies.phases import largest_gap
+from structured_bandits.policies.sae import SAE
+from structured_bandits.policies.sucb import SUCB
+from structured_bandits.structures.confidence import width_budget
+from structured_bandits.theory.bound import Bound, Check, over_gap
+from structured_bandits.theory.lower_bounds import (
+    burnetas_katehakis,
+    constant_regret,
+    graves_lai_bound,
+    truth_checks,
+)
+
+if TYPE_CHECKING:
+    from structured_bandits.theory.analysis import Analysis
+
+
+def bounds_table(
+    analysis: Analysis,
+    horizon: int,
+    policies: Mapping[str, PolicyLike] | None,
+    convergence: float,
+) -> pd.DataFrame:
+    """Return the table of `Analysis.bounds`."""
+    if policies is None:
+        policies = theorem_policies(analysis, horizon)
+    rows: list[Bound] = []
+    for name, policy in policies.items():
+        if getattr(policy, "structure", analysis.structure) not in (analysis.structure, None):
+            raise ParameterError(f"policies[{name!r}]: it was built for another structure")
+        rows += upper_bounds(analysis, horizon, name, policy)
+    for sigma in dict.fromkeys(getattr(policy, "sigma", 0.5) for policy in policies.values()):
+        rows += [
+            burnetas_katehakis(analysis, horizon, sigma),
+            graves_lai_bound(analysis, horizon, "gaussian", sigma),
+            constant_regret(analysis, horizon, sigma, convergence),
+        ]
+    rows.append(graves_lai_bound(analysis, horizon, "bernoulli", 0.5))
+    return pd.DataFrame([bound.row() for bound in rows])
+
+
+def theorem_policies(analysis: Analysis, horizon: int) -> dict[str, PolicyLike]:
+    """Return policies with the parameters of the theorems."""
+    structure = analysis.structure
+    return {
+        "SUCB alpha=2": SUCB(structure, alpha=2.0),
+        "SAE alpha=1 beta=1": SAE(structure, horizon, alpha=1.0, beta=1.0),
+        "SAE alpha=9 beta=3": SAE(structure, horizon, alpha=9.0, beta=3.0),
+        "ASAE alpha=2 eta=1": ASAE(structure, alpha=2.0, beta=1.0, eta=1.0),
+        "ASAE alpha=2.5 eta=1": ASAE(structure, alpha=2.5, beta=1.0, eta=1.0),
+    }
+
+
+def upper_bounds(analysis: Analysis, horizon: int, name: str, policy: PolicyLike) -> list[Bound]:
+    """Return the upper bounds that the theory has for a policy."""
+    if isinstance(policy, SUCB):
+        return [_sucb(analysis, horizon, name, policy)]
+    if isinstance(policy, SAE):
+        return _sae(analysis, horizon, name, policy)
+    if isinstance(policy, ASAE):
+        return [
+            _asae_logarithmic(analysis, horizon, name, policy),
+            _asae_constant(analysis, name, policy),
+        ]
+    return [Bound("none", name, "upper", math.nan, [(False, "no bound is known for this policy")])]
+
+
+def _sucb(analysis: Analysis, horizon: int, name: str, policy: SUCB) -> Bound:
+    """Theorem 1 with the constants of its proof (App. B); the paper's alpha is 2 alpha here."""
+    budget = width_budget(policy.alpha, policy.sigma, math.log(horizon))
+    pulls = sum(
+        analysis.gaps[arm]
+        * math.ceil(over_gap(4.0 * budget, analysis.hardest(arm, [arm], optimistic=True).gap))
+        for arm in analysis.other_arms
+    )
+    tied = [
+        arm
+        for arm in analysis.other_arms
+        if arm < analysis.best_arm and analysis.distances.ties_with_truth(arm)
+    ]
+    checks = [
+        *truth_checks(analysis),
+        *_reward_checks(policy),
+        (
+            policy.alpha > 1.0,
+            f"alpha={policy.alpha:g}: the theorem needs alpha > 1 (the paper's 2)",
+        ),
+        (not tied, f"arms {tied} tie with the truth's best mean and come first (I-15)"),
+    ]
+    factor = (
+        (2.0 * policy.alpha - 1.0) / (2.0 * policy.alpha - 2.0) if policy.alpha > 1.0 else math.inf
+    )
+    rest = 2.0 * len(analysis.best_arms) * factor
+    largest = analysis.gaps[list(analysis.best_arms)].max()
+    return Bound(
+        "SUCB (Theorem 1)", name, "upper", pulls + (largest * rest if largest else 0.0), checks
+    )
+
+
+def _sae(analysis: Analysis, horizon: int, name: str, policy: SAE) -> list[Bound]:
+    """Theorem 3 and its form with gaps only (Proposition 1), with corrected constants."""
+    n, beta = policy.horizon, policy.beta
+    start = largest_gap(policy.low, policy.high)
+    helpers = analysis.elimination(n, beta, start).helpers if analysis.inside and n > 1 else {}
+    hard = {arm: analysis.hardest(arm, helpers.get(arm, [arm])).gap for arm in analysis.other_arms}
+    checks = [
+        *truth_checks(analysis),
+        *_reward_checks(policy),
+        *_gap_checks(hard, start),
+        (n >= 64, f"the policy's horizon is {n}: the theorem needs 64"),
+        (horizon <= n, f"horizon={horizon}: the policy was built for {n}"),
+        (
+            policy.alpha >= beta**2,
+            f"alpha={policy.alpha:g}, beta={beta:g}: the theorem needs alpha >= beta²",
+        ),
+    ]
+    log = math.log(n)
+    width = width_budget(policy.alpha, policy.sigma, log) * (1.0 + 1.0 / beta) ** 2
+    count = len(analysis.best_arms)
+    rest = _scale(analysis, policy) * count * (1.0 + _failing(policy))
+    sum_hard = sum(over_gap(analysis.gaps[arm], hard[arm]) for arm in analysis.other_arms)
+    sum_gaps = sum(1.0 / gap for arm in analysis.other_arms if (gap := analysis.gaps[arm]) > 0.0)
+    printed = 4.0 * (1.0 + beta**2) * log * sum_hard + 2.0 * count
+    return [
+        Bound(
+            "SAE (Theorem 3)",
+            name,
+            "upper",
+            4.0 * width * sum_hard + rest,
+            checks,
+            printed,
+            "I-1, I-5" if beta == 1.0 else "I-1",
+        ),
+        Bound(
+            "SAE, gaps only (Proposition 1)",
+            name,
+            "upper",
+            16.0 * width * sum_gaps + rest,
+            checks,
+            8.0 * width * sum_gaps + rest,
+            "I-16",
+        ),
+    ]
+
+
+def _failing(policy: SAE) -> float:
+    """Return n times the probability that the good event fails, per arm (Lemma 1).
+
+    Theorem 3, which has alpha = beta^2, rounds it up to 1.
+    """
+    n, ratio = policy.horizon, policy.alpha / policy.beta**2
+    return 1.0 if ratio == 1.0 else n ** (1.0 - 2.0 * ratio) * (math.log2(n) + 2.0) ** 2
+
+
+def _asae_logarithmic(analysis: Analysis, horizon: int, name: str, policy: ASAE) -> Bound:
+    """Theorem 4."""
+    hard = _pair_hardness(analysis)
+    value = 192.0 * 4.0 * policy.sigma**2 * math.log(horizon) * _sum_over(analysis, hard)
+    count = len(analysis.best_arms)
+    checks = _asae_checks(analysis, policy, hard, alpha=2.0)
+    value += 6.0 * _scale(analysis, policy) * count
+    return Bound("ASAE, logarithmic (Theorem 4)", name, "upper", value, checks)
+
+
+def _asae_constant(analysis: Analysis, name: str, policy: ASAE) -> Bound:
+    """Theorem 5: the same with the time t-bar at which the best arm has told all, for any horizon."""
+    hard = _pair_hardness(analysis)
+    gamma = analysis.gamma_star
+    count = len(analysis.best_arms)
+    time = (
+        math.inf
+        if gamma == 0.0
+        else 4.0 * policy.sigma**2 * 20.0 * count * math.log(2.0) / gamma**2
+    )
+    factor = 480.0 * 4.0 * policy.sigma**2 * math.log(time + 2.0 * count)
+    total = _sum_over(analysis, hard)
+    checks = [
+        *_asae_checks(analysis, policy, hard, alpha=2.5),
+        (gamma > 0.0, "Gamma_* is 0: Assumption 1 does not hold"),
+    ]
+    value = (factor * total if total else 0.0) + 9.0 * _scale(analysis, policy) * count
+    return Bound("ASAE, constant (Theorem 5)", name, "upper", value, checks)
+
+
+def _asae_checks(
+    analysis: Analysis, policy: ASAE, hard: dict[int, float], alpha: float
+) -> list[Check]:
+    reading = policy.reading
+    return [
+        *truth_checks(analysis),
+        *_reward_checks(policy),
+        *_gap_checks(hard, largest_gap(policy.low, policy.high)),
+        (policy.eta == 1.0, f"eta={policy.eta:g}: the theorem has eta = 1"),
+        (policy.alpha == alpha, f"alpha={policy.alpha:g}: the theorem has alpha = {alpha:g}"),
+        (policy.beta == 1.0, f"beta={policy.beta:g}: the theorem has beta = 1"),
+        (reading.init == "recompute", "init='carry': the proof needs 'recompute' (I-3)"),
+        (reading.clock == "length", "clock='time': the proof needs 'length' (I-7)"),
+        (
+            reading.period_end == "truncate",
+            "period_end='finish_phase': the proof needs 'truncate'",
+        ),
+    ]
+
+
+def _reward_checks(policy: Policy) -> list[Check]:
+    """Hoeffding: rewards of a range of width w are w/2-sub-Gaussian."""
+    enough = not math.isfinite(policy.high - policy.low) or policy.sigma >= 0.5 * (
+        policy.high - policy.low
+    )
+    return [(enough, f"sigma={policy.sigma:g} is below half the width of the rewards' range")]
+
+
+def _gap_checks(hard: dict[int, float], start: float) -> list[Check]:
+    """Phase 0 must not be longer than the bound allows: gaps are at most twice the first threshold."""
+    largest = max(hard.values(), default=0.0)
+    return [(largest <= 2.0 * start, f"a model gap of {largest:g}, over twice the rewards' range")]
+
+
+def _scale(analysis: Analysis, policy: SAE | ASAE) -> float:
+    """Return what a pull can cost at most: 1 in the paper, where rewards are in [0, 1]."""
+    return max(largest_gap(policy.low, policy.high), float(analysis.gaps.max()))
+
+
+def _pair_hardness(analysis: Analysis) -> dict[int, float]:
+    return {arm: analysis.hardest(arm, [arm, analysis.best_arm]).gap for arm in analysis.other_arms}
+
+
+def _sum_over(analysis: Analysis, hard: dict[int, float]) -> float:
+    return float(np.sum([over_gap(analysis.gaps[arm], gap) for arm, gap in hard.items()]))

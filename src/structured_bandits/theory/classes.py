@@ -1,0 +1,99 @@
+"""The classes of structures for which the paper proves more."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from structured_bandits.theory.elimination import Elimination, indicator
+
+if TYPE_CHECKING:
+    from structured_bandits.theory.analysis import Analysis
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Which classes hold the structure, and which arms keep it out of the first three.
+
+    `worst_case` (Omega^wc, Section 2): the hardest optimistic models differ from the truth on one arm
+    only; SUCB is order-optimal. `optimistic` (Omega^opt, Section 3.3): the hardest models are
+    optimistic; SAE's bound is no worse than SUCB's, up to constants. `constant_regret` (Omega^cr,
+    Section 5): Theorem 6 applies. `assumption1`: Gamma_* > 0. `unconfused`: no model with another best
+    arm agrees with the truth on the best arm, which is all that is necessary (I-14).
+    """
+
+    worst_case: bool
+    optimistic: bool
+    constant_regret: bool
+    assumption1: bool
+    unconfused: bool
+    failing: dict[str, tuple[int, ...]]
+
+
+def classify(analysis: Analysis, elimination: Elimination, factor: float, pair: bool) -> Classes:
+    """Return the classes of a structure; equalities hold up to a relative 1e-9."""
+    failing = {
+        "worst_case": outside_worst_case(analysis),
+        "optimistic": outside_optimistic(analysis, elimination, factor, pair),
+        "constant_regret": outside_constant_regret(analysis),
+    }
+    return Classes(
+        not failing["worst_case"],
+        not failing["optimistic"],
+        not failing["constant_regret"],
+        analysis.gamma_star > 0.0,
+        analysis.constant_regret_possible,
+        failing,
+    )
+
+
+def outside_worst_case(analysis: Analysis) -> tuple[int, ...]:
+    """Return the arms without Psi(Theta+_i, {i}) = Psi(Theta-bar+_i, {i})."""
+    failing = []
+    for arm in analysis.other_arms:
+        alone = indicator([arm], analysis.structure.n_arms)
+        nearest = analysis.distances.nearest(arm, alone, optimistic=True)
+        only = analysis.distances.nearest(arm, alone, optimistic=True, equal=alone == 0.0)
+        if not _close(nearest.gap, only.gap):
+            failing.append(arm)
+    return tuple(failing)
+
+
+def outside_optimistic(
+    analysis: Analysis, elimination: Elimination, factor: float, pair: bool
+) -> tuple[int, ...]:
+    """Return the arms without Psi(Theta+_i, A*_i) <= factor Psi(Theta*_i, A*_i).
+
+    A tied arm that never leaves has no A*_i and passes.
+    """
+    failing = []
+    for arm, helpers in elimination.helpers.items():
+        using = (arm, analysis.best_arm) if pair else helpers
+        optimistic = analysis.hardest(arm, using, optimistic=True).gap
+        least = math.sqrt(factor) * analysis.hardest(arm, using).gap
+        if optimistic > least and not _close(optimistic, least):
+            failing.append(arm)
+    return tuple(sorted(failing))
+
+
+def outside_constant_regret(analysis: Analysis) -> tuple[int, ...]:
+    """Return the arms without Gamma_i* = Gamma_* and Gamma_j = 0 (j not i, i*) on all their models."""
+    failing = []
+    gamma = analysis.gamma_star
+    best = indicator([analysis.best_arm], analysis.structure.n_arms)
+    for arm in analysis.other_arms:
+        rest = np.ones(analysis.structure.n_arms)
+        rest[[arm, analysis.best_arm]] = 0.0
+        farthest = analysis.distances.farthest(arm, best)
+        if (
+            farthest > gamma + analysis.tolerance and not _close(farthest, gamma)
+        ) or analysis.distances.farthest(arm, rest) > analysis.tolerance:
+            failing.append(arm)
+    return tuple(failing)
+
+
+def _close(one: float, two: float) -> bool:
+    return one == two or math.isclose(one, two, rel_tol=1e-9)

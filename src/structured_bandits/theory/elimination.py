@@ -1,0 +1,115 @@
+"""When SAE drops which arm: the deterministic sets of the paper's Section 3.2.
+
+On the good event E of Lemma 1 (every empirical mean stays within 1/beta of its radius) the arms that
+SAE plays in phase h lie between `guaranteed[h]` and `active[h]` (Theorem 7, for alpha >= beta^2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+
+Arms = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """The sets of each phase h = 0, 1, …, and what follows for each arm.
+
+    `active[h]` (the paper's A_h) holds the arms that may be played in phase h, `removed[h]` those that
+    are surely gone after it, `guaranteed[h]` those that are surely played in it. `last_phase[arm]` is
+    the last phase in which an arm may be played, infinite for arms that never leave. `helpers[arm]`
+    (the paper's A*_i) are the arms whose pulls are sure to help to remove an arm, itself among them.
+    """
+
+    horizon: int
+    beta: float
+    active: tuple[Arms, ...]
+    removed: tuple[Arms, ...]
+    guaranteed: tuple[Arms, ...]
+    last_phase: dict[int, float]
+    helpers: dict[int, Arms]
+
+
+def margin_factor(horizon: int, beta: float) -> float:
+    """Return k_beta = sqrt((beta + 1)^2 + 1 / log n) / (beta - 1), infinite for beta = 1 (I-5)."""
+    if beta == 1.0:
+        return math.inf
+    return math.sqrt((beta + 1.0) ** 2 + 1.0 / math.log(horizon)) / (beta - 1.0)
+
+
+def eliminate(
+    horizon: int,
+    beta: float,
+    best_arms: Arms,
+    gaps: Floats,
+    hardness: Callable[[int, Floats], float],
+    largest_gap: float = 1.0,
+) -> Elimination:
+    """Follow the definitions of Section 3.2 until every arm with a positive gap is removed.
+
+    `hardness(arm, weights)` is the infimum over the models of `arm` of the largest weighted model gap.
+    Removal in phase h needs a model gap of `largest_gap` 2^-h. The loop ends: the true model keeps the
+    best arm in every `guaranteed` set, and max(Gamma_i, Gamma_i*) >= Delta_i / 2 on the models of i.
+    """
+    factor = margin_factor(horizon, beta)
+    last_phase = dict.fromkeys(best_arms, math.inf)
+    helpers: dict[int, Arms] = {}
+    active: list[Arms] = []
+    removed: list[Arms] = []
+    guaranteed: list[Arms] = []
+    left = best_arms
+    threshold = largest_gap
+    while not removed or any(gaps[arm] > 0.0 for arm in left):
+        phase = len(removed)
+        stays = (
+            left
+            if phase == 0
+            else _guaranteed(left, threshold, factor, phase, last_phase, hardness, gaps)
+        )
+        with_arm = {arm: tuple(sorted({*stays, arm})) for arm in left}
+        gone = tuple(
+            arm for arm in left if threshold <= hardness(arm, indicator(with_arm[arm], len(gaps)))
+        )
+        for arm in gone:
+            last_phase[arm] = phase
+            helpers[arm] = with_arm[arm]
+        active.append(left)
+        removed.append(gone)
+        guaranteed.append(stays)
+        left = tuple(arm for arm in left if arm not in gone)
+        threshold /= 2.0
+    return Elimination(
+        horizon, beta, tuple(active), tuple(removed), tuple(guaranteed), last_phase, helpers
+    )
+
+
+def _guaranteed(
+    left: Arms,
+    threshold: float,
+    factor: float,
+    phase: int,
+    last_phase: dict[int, float],
+    hardness: Callable[[int, Floats], float],
+    gaps: Floats,
+) -> Arms:
+    """Return the arms of `left` that are surely played in this phase."""
+    weights = np.zeros(len(gaps))
+    for arm, last in last_phase.items():
+        weights[arm] = 2.0 ** -max(phase - last - 1.0, 0.0)
+    hard = {arm: hardness(arm, weights) for arm in left}
+    return tuple(  # infinity times 0 is 0 (I-5)
+        arm for arm in left if hard[arm] == 0.0 or 2.0 * threshold > factor * hard[arm]
+    )
+
+
+def indicator(arms: Iterable[int], count: int) -> Floats:
+    """Return weights that are 1 for these arms and 0 for the others."""
+    weights = np.zeros(count)
+    weights[list(arms)] = 1.0
+    return weights
