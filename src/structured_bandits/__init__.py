@@ -30,6 +30,7 @@ from structured_bandits.simulation.result import Result, load_result
 from structured_bandits.simulation.simulate import simulate, simulate_random
 from structured_bandits.structures.curves import CurveStructure, Piece
 from structured_bandits.structures.finite import FiniteStructure
+from structured_bandits.structures.load import load_structure
 from structured_bandits.theory.analysis import Analysis, analyse
 
 __version__ = "0.1.0"
@@ -65,6 +66,7 @@ __all__ = [
     "Tape",
     "analyse",
     "load_result",
+    "load_structure",
     "simulate",
     "simulate_random",
 ]

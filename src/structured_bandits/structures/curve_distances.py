@@ -151,14 +151,10 @@ class CurveDistances:
         at_left = np.abs(first) <= self._tolerance
         at_right = np.abs(last) <= self._tolerance
         whole = at_left & at_right
-        with np.errstate(divide="ignore", invalid="ignore"):
-            x = np.where(at_left, 0.0, np.where(at_right, 1.0, first / (first - last)))
-        inside = (x > SAME_PLACE) & (x < 1.0 - SAME_PLACE)
-        holds = (
-            inside
-            | (parts.owns_left & (x <= SAME_PLACE))
-            | (parts.owns_right & (x >= 1 - SAME_PLACE))
-        )
+        inside = ~at_left & ~at_right & (first * last < 0.0)
+        x = np.where(at_right, 1.0, 0.0)
+        x[inside] = first[inside] / (first - last)[inside]
+        holds = inside | (at_left & parts.owns_left) | (at_right & parts.owns_right)
         point = parts.left + x * (parts.right - parts.left)
         kept = Parts(
             parts.cells,
@@ -167,7 +163,7 @@ class CurveDistances:
             np.where(whole, parts.owns_left, True),
             np.where(whole, parts.owns_right, True),
         )
-        return kept.only(whole | (holds & (at_left | at_right | (first * last < 0.0))))
+        return kept.only(whole | holds)
 
     def _means_at(self, parts: Parts, place: Floats) -> Floats:
         first, last = self._cells.at_start[parts.cells], self._cells.at_end[parts.cells]

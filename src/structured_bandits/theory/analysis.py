@@ -151,6 +151,11 @@ class Analysis:
         """The arms other than the best one that are best in some model."""
         return tuple(arm for arm in self.best_arms if arm != self.best_arm)
 
+    @property
+    def costly_arms(self) -> tuple[int, ...]:
+        """The arms with a positive gap that are best in some model: those that cost regret."""
+        return tuple(arm for arm in self.other_arms if self.gaps[arm] > 0.0)
+
     def elimination(self, horizon: int, beta: float = 1.0, largest_gap: float = 1.0) -> Elimination:
         """Return when SAE drops which arm, and with whose help (Section 3.2).
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from structured_bandits.theory.analysis import Analysis
 
 Check = tuple[bool, str]  # a condition, and what to say if it fails
 
@@ -38,8 +42,15 @@ class Bound:
         }
 
 
-def over_gap(cost: float, gap: float) -> float:
-    """Return cost / gap^2, with 0 / 0 = 0: an arm that costs nothing adds nothing."""
-    if cost == 0.0:
-        return 0.0
-    return math.inf if gap == 0.0 else cost / gap**2
+def hardness(
+    analysis: Analysis, using: Callable[[int], Iterable[int]], optimistic: bool = False
+) -> dict[int, float]:
+    """Return, for each arm that costs regret, the gap of its hardest model by the arms `using(arm)`."""
+    return {arm: analysis.hardest(arm, using(arm), optimistic).gap for arm in analysis.costly_arms}
+
+
+def cost_over_hardness(analysis: Analysis, hard: dict[int, float]) -> float:
+    """Return the sum of Delta_i / Psi_i, which all bounds have in common."""
+    return sum(
+        float(analysis.gaps[arm]) / gap**2 if gap > 0.0 else math.inf for arm, gap in hard.items()
+    )

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from structured_bandits.errors import ParameterError
@@ -16,7 +15,7 @@ from structured_bandits.policies.phases import largest_gap
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.structures.confidence import width_budget
-from structured_bandits.theory.bound import Bound, Check, over_gap
+from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
 from structured_bandits.theory.lower_bounds import (
     burnetas_katehakis,
     constant_regret,
@@ -81,10 +80,9 @@ def upper_bounds(analysis: Analysis, horizon: int, name: str, policy: PolicyLike
 def _sucb(analysis: Analysis, horizon: int, name: str, policy: SUCB) -> Bound:
     """Theorem 1 with the constants of its proof (App. B); the paper's alpha is 2 alpha here."""
     budget = width_budget(policy.alpha, policy.sigma, math.log(horizon))
+    hard = hardness(analysis, lambda arm: (arm,), optimistic=True)
     pulls = sum(
-        analysis.gaps[arm]
-        * math.ceil(over_gap(4.0 * budget, analysis.hardest(arm, [arm], optimistic=True).gap))
-        for arm in analysis.other_arms
+        float(analysis.gaps[arm]) * math.ceil(4.0 * budget / gap**2) for arm, gap in hard.items()
     )
     tied = [
         arm
@@ -115,7 +113,7 @@ def _sae(analysis: Analysis, horizon: int, name: str, policy: SAE) -> list[Bound
     n, beta = policy.horizon, policy.beta
     start = largest_gap(policy.low, policy.high)
     helpers = analysis.elimination(n, beta, start).helpers if analysis.inside and n > 1 else {}
-    hard = {arm: analysis.hardest(arm, helpers.get(arm, [arm])).gap for arm in analysis.other_arms}
+    hard = hardness(analysis, lambda arm: helpers.get(arm, (arm,)))
     checks = [
         *truth_checks(analysis),
         *_reward_checks(policy),
@@ -131,8 +129,8 @@ def _sae(analysis: Analysis, horizon: int, name: str, policy: SAE) -> list[Bound
     width = width_budget(policy.alpha, policy.sigma, log) * (1.0 + 1.0 / beta) ** 2
     count = len(analysis.best_arms)
     rest = _scale(analysis, policy) * count * (1.0 + _failing(policy))
-    sum_hard = sum(over_gap(analysis.gaps[arm], hard[arm]) for arm in analysis.other_arms)
-    sum_gaps = sum(1.0 / gap for arm in analysis.other_arms if (gap := analysis.gaps[arm]) > 0.0)
+    sum_hard = cost_over_hardness(analysis, hard)
+    sum_gaps = sum(1.0 / float(analysis.gaps[arm]) for arm in analysis.costly_arms)
     printed = 4.0 * (1.0 + beta**2) * log * sum_hard + 2.0 * count
     return [
         Bound(
@@ -167,8 +165,8 @@ def _failing(policy: SAE) -> float:
 
 def _asae_logarithmic(analysis: Analysis, horizon: int, name: str, policy: ASAE) -> Bound:
     """Theorem 4."""
-    hard = _pair_hardness(analysis)
-    value = 192.0 * 4.0 * policy.sigma**2 * math.log(horizon) * _sum_over(analysis, hard)
+    hard = hardness(analysis, lambda arm: (arm, analysis.best_arm))
+    value = 192.0 * 4.0 * policy.sigma**2 * math.log(horizon) * cost_over_hardness(analysis, hard)
     count = len(analysis.best_arms)
     checks = _asae_checks(analysis, policy, hard, alpha=2.0)
     value += 6.0 * _scale(analysis, policy) * count
@@ -177,21 +175,19 @@ def _asae_logarithmic(analysis: Analysis, horizon: int, name: str, policy: ASAE)
 
 def _asae_constant(analysis: Analysis, name: str, policy: ASAE) -> Bound:
     """Theorem 5: the same with the time t-bar at which the best arm has told all, for any horizon."""
-    hard = _pair_hardness(analysis)
+    hard = hardness(analysis, lambda arm: (arm, analysis.best_arm))
     gamma = analysis.gamma_star
     count = len(analysis.best_arms)
-    time = (
-        math.inf
-        if gamma == 0.0
-        else 4.0 * policy.sigma**2 * 20.0 * count * math.log(2.0) / gamma**2
-    )
-    factor = 480.0 * 4.0 * policy.sigma**2 * math.log(time + 2.0 * count)
-    total = _sum_over(analysis, hard)
     checks = [
         *_asae_checks(analysis, policy, hard, alpha=2.5),
         (gamma > 0.0, "Gamma_* is 0: Assumption 1 does not hold"),
     ]
-    value = (factor * total if total else 0.0) + 9.0 * _scale(analysis, policy) * count
+    value = math.inf
+    if gamma > 0.0:
+        variance = 4.0 * policy.sigma**2  # 1 for rewards in [0, 1]
+        time = variance * 20.0 * count * math.log(2.0) / gamma**2 + 2.0 * count
+        value = 480.0 * variance * math.log(time) * cost_over_hardness(analysis, hard)
+        value += 9.0 * _scale(analysis, policy) * count
     return Bound("ASAE, constant (Theorem 5)", name, "upper", value, checks)
 
 
@@ -232,11 +228,3 @@ def _gap_checks(hard: dict[int, float], start: float) -> list[Check]:
 def _scale(analysis: Analysis, policy: SAE | ASAE) -> float:
     """Return what a pull can cost at most: 1 in the paper, where rewards are in [0, 1]."""
     return max(largest_gap(policy.low, policy.high), float(analysis.gaps.max()))
-
-
-def _pair_hardness(analysis: Analysis) -> dict[int, float]:
-    return {arm: analysis.hardest(arm, [arm, analysis.best_arm]).gap for arm in analysis.other_arms}
-
-
-def _sum_over(analysis: Analysis, hard: dict[int, float]) -> float:
-    return float(np.sum([over_gap(analysis.gaps[arm], gap) for arm, gap in hard.items()]))

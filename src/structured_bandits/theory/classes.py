@@ -67,16 +67,18 @@ def outside_optimistic(
 ) -> tuple[int, ...]:
     """Return the arms without Psi(Theta+_i, A*_i) <= factor Psi(Theta*_i, A*_i).
 
-    A tied arm that never leaves has no A*_i and passes.
+    With `pair`, A*_i is {i, i*}. An arm that ties with the best one may have no A*_i and passes.
     """
     failing = []
-    for arm, helpers in elimination.helpers.items():
-        using = (arm, analysis.best_arm) if pair else helpers
+    for arm in analysis.other_arms:
+        using = (arm, analysis.best_arm) if pair else elimination.helpers.get(arm)
+        if using is None:
+            continue
         optimistic = analysis.hardest(arm, using, optimistic=True).gap
         least = math.sqrt(factor) * analysis.hardest(arm, using).gap
         if optimistic > least and not _close(optimistic, least):
             failing.append(arm)
-    return tuple(sorted(failing))
+    return tuple(failing)
 
 
 def outside_constant_regret(analysis: Analysis) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 
 Arms = tuple[int, ...]
+SAME = 1.0 - 1e-12  # 0.7 - 0.2 is a half, whatever its last bit says
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,9 @@ def eliminate(
         )
         with_arm = {arm: tuple(sorted({*stays, arm})) for arm in left}
         gone = tuple(
-            arm for arm in left if threshold <= hardness(arm, indicator(with_arm[arm], len(gaps)))
+            arm
+            for arm in left
+            if threshold * SAME <= hardness(arm, indicator(with_arm[arm], len(gaps)))
         )
         for arm in gone:
             last_phase[arm] = phase

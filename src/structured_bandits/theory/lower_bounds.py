@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from structured_bandits.theory.bound import Bound, Check, over_gap
+from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
 from structured_bandits.theory.classes import outside_constant_regret, outside_worst_case
 
 if TYPE_CHECKING:
@@ -28,10 +28,8 @@ def omega(x: float) -> int:
 
 def burnetas_katehakis(analysis: Analysis, horizon: int, sigma: float) -> Bound:
     """Return Theorem 2 for Gaussian rewards: the coefficient of log n is 2 sigma^2 Delta / Psi (I-8)."""
-    printed = sum(
-        over_gap(analysis.gaps[arm], analysis.hardest(arm, [arm], optimistic=True).gap)
-        for arm in analysis.other_arms
-    ) * math.log(horizon)
+    hard = hardness(analysis, lambda arm: (arm,), optimistic=True)
+    printed = cost_over_hardness(analysis, hard) * math.log(horizon)
     return Bound(
         f"Burnetas–Katehakis, Gaussian sigma={sigma:g} (Theorem 2)",
         "any consistent",
@@ -101,8 +99,9 @@ def constant_regret(analysis: Analysis, horizon: int, sigma: float, convergence:
 def _time_checks(analysis: Analysis, horizon: int, t: int, convergence: float) -> list[Check]:
     """Return the conditions on t pulls; d is the sum of the inverse squared gaps of all other arms."""
     gaps = [float(gap) for arm, gap in enumerate(analysis.gaps) if arm != analysis.best_arm]
-    d = sum(over_gap(1.0, gap) for gap in gaps)
-    needed = omega(2.0 * convergence * d) if math.isfinite(d) else math.inf
+    tied = min(gaps) == 0.0
+    d = math.inf if tied else sum(1.0 / gap**2 for gap in gaps)
+    needed = math.inf if tied else omega(2.0 * convergence * d)
     return [
         (analysis.gamma_star < min(gaps), "Gamma_* is not below the smallest gap"),
         (t >= needed, f"2 sigma²/Gamma_*² = {t:g} is below omega(2cd) = {needed:g}"),
@@ -119,14 +118,8 @@ def _half_regret(analysis: Analysis, t: float, convergence: float) -> float:
     argument = _log_argument(analysis, t, convergence)
     if argument <= 1.0:
         return 0.0
-    return (
-        0.5
-        * math.log(argument)
-        * sum(
-            over_gap(analysis.gaps[arm], analysis.hardest(arm, [arm]).gap)
-            for arm in analysis.other_arms
-        )
-    )
+    hard = hardness(analysis, lambda arm: (arm,))
+    return 0.5 * math.log(argument) * cost_over_hardness(analysis, hard)
 
 
 def _log_argument(analysis: Analysis, t: float, convergence: float) -> float:

@@ -1,0 +1,1 @@
+"""Reports for people: text for the terminal, plain data for other programs."""
