@@ -292,3 +292,136 @@ def test_theorem_six_holds_on_its_class() -> None:
     slow = row(analysis.bounds(LARGE, policies, convergence=500.0), "constant regret")
     assert "omega" in slow.why_not
     assert "says nothing" in slow.why_not
+
+
+# ---------------------------------------------------------------------- conditions and bad input
+
+
+def why(table: object, start: str) -> str:
+    found = row(table, start)
+    assert not found.valid  # type: ignore[attr-defined]
+    return str(found.why_not)  # type: ignore[attr-defined]
+
+
+def test_conditions_that_fail_are_named(right: sb.Analysis) -> None:
+    structure = right.structure
+
+    def table(policy: object, horizon: int = SMALL) -> object:
+        return right.bounds(horizon, {"policy": policy})
+
+    assert "alpha > 1" in why(table(sb.SUCB(structure, alpha=1.0)), "SUCB")
+    assert "alpha >= beta²" in why(table(sb.SAE(structure, SMALL, alpha=2.0, beta=3.0)), "SAE")
+    assert "needs 64" in why(table(sb.SAE(structure, 50), 50), "SAE")
+    assert "built for 5000" in why(table(sb.SAE(structure, 5000)), "SAE")
+    small_sigma = sb.SAE(structure, SMALL, sigma=0.1)
+    assert "half the width" in why(table(small_sigma), "SAE")
+    wide = sb.SAE(structure, SMALL, reward_range=(0.0, 0.1))
+    assert "over twice the rewards' range" in why(table(wide), "SAE")
+    asae = table(sb.ASAE(structure, alpha=1.0, beta=2.0, eta=0.1, reading="pseudocode"))
+    for text in ("eta=0.1", "alpha=1", "beta=2", "'recompute' (I-3)"):
+        assert text in why(asae, "ASAE, log"), text
+    figures = why(table(sb.ASAE(structure, eta=1.0, reading="figures")), "ASAE, log")
+    assert "'length' (I-7)" in figures
+    assert "'truncate'" in figures
+    assert "no bound is known" in why(table(sb.UCB(structure)), "none")
+
+
+def test_a_tie_with_the_truths_best_mean_is_outside_the_proof() -> None:
+    # I-15: model 2's value equals the truth's, and its arm comes first
+    for order, valid in (([0, 1], False), ([1, 0], True)):
+        table = np.array([[0.3, 0.8], [0.8, 0.5]])[:, order]
+        bound = row(sb.analyse(sb.FiniteStructure(table), 0).bounds(SMALL), "SUCB")
+        assert bound.valid is np.bool_(valid)
+    curves = sb.CurveStructure(
+        [sb.Piece(0, 1, [0.8, 0.7], [0.2, 0.7]), sb.Piece(1, 2, [0.1, 0.8], [0.1, 0.8])]
+    )
+    assert "I-15" in why(sb.analyse(curves, 1.5).bounds(SMALL), "SUCB")
+
+
+def test_units_do_not_matter(right: sb.Analysis) -> None:
+    with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
+        scaled = sb.analyse(sb.FiniteStructure(right.structure.cells.table * 8.0 - 4.0), 0)
+    assert (
+        scaled.elimination(LARGE, 3.0, largest_gap=8.0).helpers
+        == right.elimination(LARGE, 3.0).helpers
+    )
+    policies = [
+        {
+            "SUCB": sb.SUCB(a.structure, reward_range=span),
+            "SAE": sb.SAE(a.structure, LARGE, alpha=9.0, beta=3.0, reward_range=span),
+            "ASAE": sb.ASAE(a.structure, alpha=2.0, eta=1.0, reward_range=span),
+        }
+        for a, span in ((right, (0.0, 1.0)), (scaled, (-4.0, 4.0)))
+    ]
+    small, large = right.bounds(LARGE, policies[0]), scaled.bounds(LARGE, policies[1])
+    for start in ("SUCB", "SAE (", "SAE, gaps", "ASAE, log", "Burnetas", "Graves–Lai, Gaussian"):
+        assert row(large, start).value == pytest.approx(8.0 * row(small, start).value), start
+        assert row(large, start).valid == row(small, start).valid
+
+
+def test_a_truth_outside_the_structure() -> None:
+    structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
+    analysis = sb.analyse(structure, [0.75, 0.35])
+    assert not analysis.inside
+    assert analysis.best_arm == 0
+    assert analysis.hardest(1).gap == pytest.approx(0.55)
+    with pytest.raises(sb.ParameterError, match="no model of the structure has these means"):
+        analysis.elimination(SMALL)
+    table = analysis.bounds(SMALL)
+    assert not table.valid.any()
+    assert "not a model of the structure" in why(table, "SUCB")
+
+
+def test_tolerance_decides_what_is_equal() -> None:
+    structure = sb.FiniteStructure([[0.8, 0.3], [0.8 + 1e-12, 0.9]])
+    assert not sb.analyse(structure, 0).constant_regret_possible
+    assert sb.analyse(structure, 0, tolerance=0.0).constant_regret_possible
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda a: sb.analyse(3, 0), "structure=3"),
+        (lambda a: sb.analyse(a.structure, 9), "model=9"),
+        (lambda a: sb.analyse(a.structure, [0.1]), "4 finite means"),
+        (lambda a: sb.analyse(a.structure, ["a", 1, 2, 3]), "4 finite means"),
+        (lambda a: sb.analyse(a.structure, [math.nan] * 4), "4 finite means"),
+        (lambda a: sb.analyse(a.structure, 0, tolerance=-1), "tolerance=-1"),
+        (lambda a: a.hardest("x"), "arm='x'"),
+        (lambda a: a.hardest(0, using="12"), "using='12': expected a list of arms"),
+        (lambda a: a.hardest(0, using=[7]), "arm=7"),
+        (lambda a: a.elimination(1), "horizon=1"),
+        (lambda a: a.elimination(10, 0.5), "beta=0.5"),
+        (lambda a: a.classes(10, arms="all"), "arms='all': accepted are 'helpers' and 'pair'"),
+        (lambda a: a.classes(10, factor=0.5), "factor=0.5"),
+        (lambda a: a.lower_bound("poisson"), "family='poisson': accepted are"),
+        (lambda a: a.lower_bound("gaussian", sigma=0), "sigma=0"),
+        (lambda a: a.bounds(10, convergence=0), "convergence=0"),
+        (
+            lambda a: a.bounds(10, {"x": sb.SUCB(figure1_left())}),
+            "policies['x']: it was built for another",
+        ),
+    ],
+)
+def test_bad_input(right: sb.Analysis, call: object, message: str) -> None:
+    with pytest.raises(sb.StructuredBanditsError) as error:
+        call(right)  # type: ignore[operator]
+    assert message in str(error.value)
+
+
+def test_bernoulli_needs_probabilities() -> None:
+    with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
+        structure = sb.FiniteStructure([[0.8, 0.3], [0.8, 1.2]])
+    analysis = sb.analyse(structure, 0)
+    with pytest.raises(sb.ParameterError, match=r"a mean of 1\.2 is no probability"):
+        analysis.lower_bound("bernoulli")
+    table = analysis.bounds(SMALL)
+    assert "no probability" in why(table, "Graves–Lai, Bernoulli")
+    assert row(table, "Graves–Lai, Gaussian").valid
+
+
+def test_named_arms_and_the_representation() -> None:
+    structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"])
+    analysis = sb.analyse(structure, 0)
+    assert analysis.hardest("coffee", using=["tea"]).told_by == 0
+    assert repr(analysis).endswith("best arm 'tea', gamma_star=0.6)")

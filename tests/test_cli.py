@@ -1,0 +1,216 @@
+"""The command `structured-bandits analyse`, and the files it reads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import structured_bandits as sb
+from structured_bandits.cli import main
+from structured_bandits.experiments.paper.structures import figure1_left
+
+ROOT = Path(__file__).parent.parent
+STORE = ROOT / "docs" / "guides" / "store-types" / "store-types.csv"
+TYPES = "model,A,B,C,D\none,.8,.7,.6,.5\ntwo,.8,.7,.84,.1\nthree,.8,.4,.6,.88\nfour,.8,.92,.6,.5\n"
+LEFT = """
+arms = ["1", "2", "3"]
+[[pieces]]
+start = 0
+end = 0.33
+at_start = [0.85, 0.8, 0.6]
+at_end = [0.8, 0.8, 0.8]
+
+[[pieces]]
+start = 0.33
+end = 0.66
+at_start = [0.8, 0.2, 0.86]
+at_end = [0.4, 0.2, 0.86]
+
+[[pieces]]
+start = 0.66
+end = 1.0
+at_start = [0.4, 0.8, 0.8]
+at_end = [0.4, 0.8, 0.6]
+closed = "both"
+"""
+
+
+@pytest.fixture
+def types(tmp_path: Path) -> str:
+    return write(tmp_path, "types.csv", TYPES)
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> str:
+    return write(tmp_path, "left.toml", LEFT)
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def analyse(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["analyse", *arguments])
+
+
+def test_a_report_for_a_table(types: str) -> None:
+    result = analyse(types, "--truth", "one", "--horizon", "500000")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert "best arm A, horizon 500,000" in lines[1]
+    assert next(line for line in lines if line.startswith("C ")).split()[3:] == [
+        "two", "0.24", "on", "C", "0.24", "3", "A,", "C",
+    ]  # fmt: skip
+    for text in (
+        "Constant regret: impossible. Pulls of the best arm never refute: two, three, four.",
+        "there is no decoy",
+        "worst-case (SUCB is order-optimal): no, because of C, D",
+        "1.07456 log n",
+        "B 4.873, D 1.958; binding models: two, four",
+        "1,607.0   807.5     I-1, I-5  yes",
+        "Gamma_* is 0: Assumption 1 does not hold",
+    ):
+        assert text in result.output, text
+    assert max(map(len, lines)) < 120
+
+
+def test_a_report_for_curves(left: str) -> None:
+    result = analyse(left, "--truth", "0", "--beta", "3")
+    assert result.exit_code == 0, result.output
+    for text in (
+        "Constant regret: possible. Gamma_* = 0.05 (model 0.33)",
+        "they may settle on 2",
+        "0.6 on 2",  # arm 2 tells the models of arm 3 apart
+        "560.9",
+        "0, growth with log n is not forced",
+    ):
+        assert text in result.output, text
+
+
+def test_json_has_the_same_numbers(left: str) -> None:
+    data = json.loads(analyse(left, "--truth", "0.165", "--beta", "3", "--json").stdout)
+    analysis = sb.analyse(figure1_left(), 0.165)
+    assert data["gamma_star"] == analysis.gamma_star
+    assert [arm["gap"] for arm in data["arms"]] == analysis.gaps.tolist()
+    assert data["arms"][2]["helpers"] == ["1", "2", "3"]
+    assert data["arms"][2]["hardest"]["told_by"] == "2"
+    assert data["arms"][1]["hardest_optimistic"] is None
+    bounds = {
+        row["policy"]: row["value"] for row in data["bounds"] if row["bound"] == "SAE (Theorem 3)"
+    }
+    assert bounds["SAE alpha=9 beta=3"] == pytest.approx(292.3, abs=0.05)
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+@pytest.mark.parametrize("which", ["types", "left", "store"])
+def test_a_figure(which: str, suffix: str, types: str, left: str, tmp_path: Path) -> None:
+    file, truth = {"types": (types, "one"), "left": (left, "0.1"), "store": (str(STORE), "type 3")}[
+        which
+    ]
+    target = tmp_path / f"figure.{suffix}"
+    result = analyse(file, "--truth", truth, "--figure", str(target))
+    assert result.exit_code == 0, result.output
+    content = target.read_bytes()
+    assert content.startswith(b"\x89PNG" if suffix == "png" else b"<?xml")
+    assert len(content) > 10_000
+
+
+def test_a_truth_may_be_means_or_the_only_best_arm(types: str, tmp_path: Path) -> None:
+    assert "best arm A" in analyse(types, "--truth", ".8,.7,.6,.5").output
+    same = write(tmp_path, "same.csv", "A,B\n0.9,0.1\n0.8,0.2\n")
+    output = analyse(same, "--truth", "1").output
+    assert "there is nothing to learn" in output
+    assert "best in no model: never played" in output
+    limit = write(
+        tmp_path, "limit.toml", "[[pieces]]\nstart=0\nend=1\nat_start=[0.2,0.8]\nat_end=[0.8,0.2]\n"
+    )
+    output = analyse(limit, "--truth", "0.9").output
+    assert "0.5 (a limit)" in output
+
+
+def test_known_best_mean_is_neither_ruled_out_nor_promised(tmp_path: Path) -> None:
+    text = "[[pieces]]\nstart=0\nend=1\nat_start=[0.2,0.8]\nat_end=[0.8,0.2]\n[[pieces]]\nstart=2\nend=3\nat_start=[0.5,0.1]\nat_end=[0.5,0.1]\n"
+    output = analyse(write(tmp_path, "known.toml", text), "--truth", "2.5").output
+    assert "not ruled out, but not guaranteed" in output
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "A,B\n0.1,x\n", "a.csv, line 2, column 'B': 'x' is not a finite number"),
+        ("a.csv", "A,B\n0.1\n", "a.csv, line 2: 1 cells where the header has 2"),
+        ("a.csv", "A;B\n0.1;0.2\n", "a.csv, line 1: no comma in 'A;B'; expected commas"),
+        ("a.csv", "", "a.csv: expected a header with arm names and a row per model"),
+        ("a.csv", "model,A,A\none,0.1,0.2\n", "a.csv: arms: the name 'A' is given twice"),
+        ("a.txt", "A,B\n0.1,0.2\n", "a.txt: expected a .csv file (a table of models × arms) or a .toml"),
+        ("a.toml", "pieces = 3\n", "a.toml: expected a table [[pieces]] for each piece, found none"),
+        ("a.toml", "x = \n", "a.toml: Invalid value (at line 1, column 5); expected TOML"),
+        ("a.toml", "piece = 1\n", "a.toml, 'piece': unknown; accepted are 'arms' and 'pieces'"),
+        ("a.toml", "pieces = [1]\n", "pieces[0]: expected a table with start, end"),
+        ("a.toml", LEFT.replace("start = 0.33", "begin = 0.33"), "pieces[1] (line 9), 'begin': unknown; accepted are start, end, at_start, at_end, closed"),
+        ("a.toml", LEFT.replace("end = 0.66", ""), "pieces[1] (line 9): 'end' is missing"),
+        ("a.toml", LEFT.replace("end = 0.66", 'end = "x"'), "pieces[1] (line 9), end='x': expected a number"),
+        ("a.toml", LEFT.replace("[0.4, 0.8, 0.6]", "0.4"), "pieces[2] (line 15), at_end=0.4: expected a list of numbers"),
+        ("a.toml", LEFT.replace("[0.4, 0.8, 0.6]", "[0.4, 0.8]"), "pieces[2]: at_start and at_end have shapes (3,) and (2,)"),
+        ("a.toml", LEFT.replace("end = 0.66", "end = 0.7"), "a.toml: pieces: [0.33, 0.7) and [0.66, 1] overlap"),
+        ("a.toml", LEFT.replace('"both"', '"open"'), "closed='open'; accepted are 'left', 'right'"),
+        ("a.toml", LEFT.replace('["1", "2", "3"]', '["1", "2"]'), "a.toml: arms: 2 names for 3 arms"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_named_with_the_place(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    path = write(tmp_path, name, text)
+    with pytest.raises(sb.FileFormatError) as error:
+        sb.load_structure(path)
+    assert message in str(error.value)
+    result = analyse(path, "--truth", "1")
+    assert result.exit_code == 2
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+def test_text_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"A,B\n\xff,0.1\n")
+    with pytest.raises(sb.FileFormatError, match=r"a\.csv, byte 4: expected text in UTF-8"):
+        sb.load_structure(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--truth", "five"], "model='five' is unknown; known are 'one', 'two', 'three', 'four'"),
+        (["--truth", "a,b"], "--truth a,b: expected a model or means separated by commas"),
+        (["--truth", "1,2"], "expected a model of the structure or 4 finite means"),
+        (["--truth", ".1,.2,.3,.4"], "no model of the structure has these means"),
+        (["--truth", "one", "--horizon", "1"], "horizon=1: expected a whole number >= 2"),
+        (["--truth", "one", "--beta", "0.5"], "beta=0.5: expected a finite number >= 1"),
+        (["--truth", "one", "--figure", "no/such/folder.svg"], "--figure no/such/folder.svg"),
+        ([], "Missing option '--truth'"),
+    ],
+)
+def test_bad_options_say_what_is_expected(types: str, arguments: list[str], message: str) -> None:
+    result = analyse(types, *arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_bad_parameter_of_curves(left: str) -> None:
+    assert "is in no piece; the pieces are [0, 0.33)" in analyse(left, "--truth", "2").output
+    assert "expected a parameter or means" in analyse(left, "--truth", "x").output
+
+
+def test_python_dash_m_is_the_command(types: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "structured_bandits", "analyse", types, "--truth", "two", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(run.stdout)["best_arm"] == "C"
