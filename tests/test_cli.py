@@ -134,6 +134,15 @@ def test_a_truth_may_be_means_or_the_only_best_arm(types: str, tmp_path: Path) -
     assert "0.5 (a limit)" in output
 
 
+def test_one_outcome_can_refute_what_the_best_arm_cannot(tmp_path: Path) -> None:
+    path = write(tmp_path, "sure.csv", "A,B\n0.8,0.5\n0.8,1.0\n")
+    assert "2, but one outcome of another arm can" in analyse(path, "--truth", "1").output
+    assert (
+        "Constant regret: impossible"
+        in analyse(path, "--truth", "1", "--family", "gaussian").output
+    )
+
+
 def test_known_best_mean_is_neither_ruled_out_nor_promised(tmp_path: Path) -> None:
     text = "[[pieces]]\nstart=0\nend=1\nat_start=[0.2,0.8]\nat_end=[0.8,0.2]\n[[pieces]]\nstart=2\nend=3\nat_start=[0.5,0.1]\nat_end=[0.5,0.1]\n"
     output = analyse(write(tmp_path, "known.toml", text), "--truth", "2.5").output

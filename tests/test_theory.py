@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_left, figure1_right
+from structured_bandits.plots.removals import removals
 from structured_bandits.theory.elimination import margin_factor
 from structured_bandits.theory.graves_lai import kl_bernoulli
 from structured_bandits.theory.lower_bounds import omega
@@ -315,6 +318,12 @@ def test_conditions_that_fail_are_named(right: sb.Analysis) -> None:
     assert "built for 5000" in why(table(sb.SAE(structure, 5000)), "SAE")
     small_sigma = sb.SAE(structure, SMALL, sigma=0.1)
     assert "half the width" in why(table(small_sigma), "SAE")
+    rough = sb.SAE(structure, SMALL, reward_range=None, sigma=0.002)
+    assert "too small for phases" in why(table(rough), "SAE")
+    anytime = sb.ASAE(structure, alpha=2.0, eta=1.0, reward_range=None, sigma=0.1)
+    assert "too small for phases" in why(table(anytime), "ASAE, log")
+    rounded = sb.SAE(structure, SMALL, alpha=1.21, beta=1.1)  # 1.1 squared is a bit above 1.21
+    assert row(table(rounded), "SAE").valid
     wide = sb.SAE(structure, SMALL, reward_range=(0.0, 0.1))
     assert "over twice the rewards' range" in why(table(wide), "SAE")
     asae = table(sb.ASAE(structure, alpha=1.0, beta=2.0, eta=0.1, reading="pseudocode"))
@@ -345,6 +354,7 @@ def test_units_do_not_matter(right: sb.Analysis) -> None:
         scaled.elimination(LARGE, 3.0, largest_gap=8.0).helpers
         == right.elimination(LARGE, 3.0).helpers
     )
+    assert scaled.classes(LARGE, 3.0, largest_gap=8.0) == right.classes(LARGE, 3.0)
     policies = [
         {
             "SUCB": sb.SUCB(a.structure, reward_range=span),
@@ -425,3 +435,47 @@ def test_named_arms_and_the_representation() -> None:
     analysis = sb.analyse(structure, 0)
     assert analysis.hardest("coffee", using=["tea"]).told_by == 0
     assert repr(analysis).endswith("best arm 'tea', gamma_star=0.6)")
+
+
+def test_plots_as_data_and_picture(right: sb.Analysis) -> None:
+    matplotlib.use("Agg")
+    found = {
+        gap.arm: (gap.model, gap.told_by, round(gap.gap, 3)) for gap in removals(right, LARGE, 8.0)
+    }
+    assert found == {1: (3, 1, 0.22), 2: (1, 3, 0.4), 3: (2, 3, 0.38)}
+    words = [text.get_text() for text in right.plot(LARGE, beta=8.0).texts]
+    assert "0.1\ngap 0.4 for 3" in words
+    left = sb.analyse(figure1_left(), 0.1).plot(SMALL, beta=3.0)
+    labels = [text.get_text() for text in left.texts]
+    assert "0.6 removes 3" in labels
+    assert len(left.get_legend().get_texts()) == 4  # three arms and the true model
+    rng = np.random.default_rng(0)
+    large = sb.analyse(sb.FiniteStructure(rng.random((200, 60))), 199).plot(SMALL)
+    assert "160 models and 20 arms not shown" in large.get_xlabel()
+    assert "200" in [text.get_text() for text in large.get_yticklabels()]  # the truth is shown
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "constant"),
+    [("none", 8.085379), ("Lipschitz", 6.520768), ("unimodal", 4.651749)],
+)
+def test_graves_lai_of_the_binding_models(knowledge: str, constant: float) -> None:
+    """§4.4 and §4.5, as finite structures of the models that bind: arm k lifted to the best mean.
+
+    A lift of 1e-9 above it makes arm k best.
+    """
+    x = np.linspace(0, 1, 6)
+    truth = 0.8 - 0.8 * np.abs(x - 0.4)
+    models = [truth]
+    for k in (0, 1, 3, 4, 5):
+        if knowledge == "unimodal" and abs(k - 2) > 1:
+            continue  # only neighbours of the best arm can be better without another peak
+        reach = (
+            0.8 * np.abs(x - x[k]) if knowledge == "Lipschitz" else np.where(x == x[k], 0.0, 9.0)
+        )
+        model = np.maximum(truth, truth[2] - reach)
+        model[k] += 1e-9
+        models.append(model)
+    bound = sb.analyse(sb.FiniteStructure(np.array(models)), 0).lower_bound("bernoulli")
+    assert bound.constant == pytest.approx(constant, abs=1e-6)

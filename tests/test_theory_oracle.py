@@ -214,7 +214,7 @@ def _ends(structure: Any) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-@pytest.mark.parametrize("index", range(600, 640))
+@pytest.mark.parametrize("index", range(600, 700))
 def test_a_grid_agrees_on_curves(index: int) -> None:
     structure, truth, oracle = draw(index)
     analysis = sb.analyse(structure, truth)

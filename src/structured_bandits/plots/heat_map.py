@@ -50,9 +50,8 @@ def draw_heat_map(
         if model is not None and arm is not None:
             _frame(ax, model - 0.46, arm - 0.46, 0.92, 0.92, "C1", sideways)
             if across <= MOST_WITH_NUMBERS:
-                words[model][arm] += (
-                    f"\n{gap.gap:.3g} removes {plain(structure.arm_names[gap.arm])}"
-                )
+                name = "" if gap.arm == gap.told_by else plain(structure.arm_names[gap.arm], 9)
+                words[model][arm] += f"\ngap {gap.gap:.3g} {name and 'for ' + name}".rstrip()
     for model, texts in enumerate(words):
         for arm, text in enumerate(texts):
             colour = "white" if shown[model, arm] > 0.5 * (low + high) else "black"

@@ -168,13 +168,20 @@ def _regret_text(data: dict[str, Any]) -> str:
             "Constant regret: not ruled out, but not guaranteed either. Models with another best arm "
             "come arbitrarily near on the best arm (Gamma_* = 0), none agrees with it."
         ]
+    elif data["lower_bound"]["constant"] == 0.0:
+        lines = [
+            "Constant regret: not ruled out. Pulls of the best arm never refute "
+            f"{_few(data['confusing_models'])}, but one outcome of another arm can."
+        ]
     else:
         models = _few(data["confusing_models"])
         lines = [f"Constant regret: impossible. Pulls of the best arm never refute: {models}."]
     if data["decoys"]:
         lines.append(f"Greedy policies can fail: they may settle on {_few(data['decoys'])}.")
-    elif rival is not None:
+    elif rival is not None and data["structure"].startswith("Finite"):
         lines.append("Greedy policies find the best arm in the end: there is no decoy.")
+    elif rival is not None:
+        lines.append("There is no decoy for greedy policies, though models may come close to one.")
     return "\n".join(lines)
 
 
@@ -192,7 +199,7 @@ def _classes_text(classes: dict[str, Any]) -> str:
     for name, words in meaning.items():
         failing = classes["failing"][name]
         lines.append(
-            f"  {words}: " + ("yes" if classes[name] else f"no, because of {_few(failing)}")
+            f"  {words}: " + ("yes" if classes[name] else f"no, because of {_few(failing, 3)}")
         )
     return "\n".join(lines)
 

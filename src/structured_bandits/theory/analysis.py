@@ -19,6 +19,7 @@ from structured_bandits.theory.graves_lai import LowerBound, graves_lai
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
     from structured_bandits.policies.base import PolicyLike
 
@@ -124,10 +125,12 @@ class Analysis:
 
     @property
     def constant_regret_possible(self) -> bool:
-        """Is constant regret not ruled out? A confusing model would do that (errata, I-14).
+        """Is there no confusing model? One would rule constant regret out (errata, I-14).
 
         With `gamma_star` > 0 it is attained by ASAE; with `gamma_star` = 0 and no confusing model it
-        is neither ruled out nor shown by the paper (known best means are such a case).
+        is neither ruled out nor shown by the paper (known best means are such a case). A confusing
+        model that excludes an outcome, such as a Bernoulli mean of 0 or 1, can be refuted at no cost;
+        this answer does not know the family of rewards, `lower_bound` does.
         """
         return not self.confusing_models
 
@@ -143,7 +146,11 @@ class Analysis:
 
     @property
     def self_identifiable(self) -> bool:
-        """Is there no decoy? Then a greedy policy finds the best arm in the end."""
+        """Is there no decoy?
+
+        If so, and if there are finitely many models, a greedy policy finds the best arm in the end. On
+        a curve models can still come close to a decoy.
+        """
         return not self.decoys
 
     @property
@@ -168,18 +175,25 @@ class Analysis:
         return eliminate(horizon, beta, self.best_arms, self.gaps, self._hardness, largest_gap)
 
     def classes(
-        self, horizon: int, beta: float = 1.0, factor: float = 1.0, arms: str = "helpers"
+        self,
+        horizon: int,
+        beta: float = 1.0,
+        factor: float = 1.0,
+        arms: str = "helpers",
+        largest_gap: float = 1.0,
     ) -> Classes:
         """Return to which of the paper's classes of structures this one belongs.
 
         `factor` and `arms` concern the optimistic class: by which factor Psi may be smaller than with
         optimistic models only (4 gives the class up to order, I-9), and whether it is taken over the
-        "helpers" A*_i or over the "pair" {i, i*}, which is what ASAE needs (I-10).
+        "helpers" A*_i or over the "pair" {i, i*}, which is what ASAE needs (I-10). `largest_gap` is that
+        of `elimination`.
         """
         factor = checked_at_least("factor", factor, 1.0)
         if arms not in ("helpers", "pair"):
             raise ParameterError(f"arms={arms!r}: accepted are 'helpers' and 'pair'")
-        return classify(self, self.elimination(horizon, beta), factor, arms == "pair")
+        sets = self.elimination(horizon, beta, largest_gap)
+        return classify(self, sets, factor, arms == "pair")
 
     def lower_bound(self, family: str = "bernoulli", sigma: float = 0.5) -> LowerBound:
         """Return the Graves-Lai bound: no consistent policy's regret grows slower than this.
@@ -214,6 +228,12 @@ class Analysis:
 
         convergence = checked_above("convergence", convergence, 0.0)
         return bounds_table(self, checked_count("horizon", horizon, least=2), policies, convergence)
+
+    def plot(self, horizon: int, beta: float = 1.0, ax: Axes | None = None) -> Axes:
+        """Draw the structure, the truth and the gaps that remove the other arms."""
+        from structured_bandits.plots.structure import draw_structure
+
+        return draw_structure(self, horizon, beta, ax)
 
     def __repr__(self) -> str:
         best = self.structure.arm_names[self.best_arm]

@@ -84,28 +84,24 @@ def _sucb(analysis: Analysis, horizon: int, name: str, policy: SUCB) -> Bound:
     pulls = sum(
         float(analysis.gaps[arm]) * math.ceil(4.0 * budget / gap**2) for arm, gap in hard.items()
     )
+    names = analysis.structure.arm_names
     tied = [
-        arm
+        names[arm]
         for arm in analysis.other_arms
         if arm < analysis.best_arm and analysis.distances.ties_with_truth(arm)
     ]
     checks = [
         *truth_checks(analysis),
         *_reward_checks(policy),
-        (
-            policy.alpha > 1.0,
-            f"alpha={policy.alpha:g}: the theorem needs alpha > 1 (the paper's 2)",
-        ),
-        (not tied, f"arms {tied} tie with the truth's best mean and come first (I-15)"),
+        (policy.alpha > 1.0, f"alpha={policy.alpha:g}: the theorem needs alpha > 1"),
+        (not tied, f"a model of {tied[0] if tied else ''} ties with the truth's best mean (I-15)"),
     ]
-    factor = (
-        (2.0 * policy.alpha - 1.0) / (2.0 * policy.alpha - 2.0) if policy.alpha > 1.0 else math.inf
-    )
-    rest = 2.0 * len(analysis.best_arms) * factor
-    largest = analysis.gaps[list(analysis.best_arms)].max()
-    return Bound(
-        "SUCB (Theorem 1)", name, "upper", pulls + (largest * rest if largest else 0.0), checks
-    )
+    outside = math.inf  # the expected number of times that the truth is not in the set
+    if policy.alpha > 1.0:
+        outside = len(analysis.best_arms) * (2.0 * policy.alpha - 1.0) / (policy.alpha - 1.0)
+    largest = float(analysis.gaps[list(analysis.best_arms)].max())
+    value = pulls + largest * outside if largest > 0.0 else pulls
+    return Bound("SUCB (Theorem 1)", name, "upper", value, checks)
 
 
 def _sae(analysis: Analysis, horizon: int, name: str, policy: SAE) -> list[Bound]:
@@ -121,8 +117,12 @@ def _sae(analysis: Analysis, horizon: int, name: str, policy: SAE) -> list[Bound
         (n >= 64, f"the policy's horizon is {n}: the theorem needs 64"),
         (horizon <= n, f"horizon={horizon}: the policy was built for {n}"),
         (
-            policy.alpha >= beta**2,
+            _at_least(policy.alpha, beta**2),
             f"alpha={policy.alpha:g}, beta={beta:g}: the theorem needs alpha >= beta²",
+        ),
+        (
+            _at_least(width_budget(policy.alpha, policy.sigma, 1.0), (beta * start) ** 2),
+            f"sigma={policy.sigma:g} is too small for phases that start from a gap of {start:g}",
         ),
     ]
     log = math.log(n)
@@ -160,7 +160,7 @@ def _failing(policy: SAE) -> float:
     Theorem 3, which has alpha = beta^2, rounds it up to 1.
     """
     n, ratio = policy.horizon, policy.alpha / policy.beta**2
-    return 1.0 if ratio == 1.0 else n ** (1.0 - 2.0 * ratio) * (math.log2(n) + 2.0) ** 2
+    return 1.0 if math.isclose(ratio, 1.0) else n ** (1.0 - 2.0 * ratio) * (math.log2(n) + 2.0) ** 2
 
 
 def _asae_logarithmic(analysis: Analysis, horizon: int, name: str, policy: ASAE) -> Bound:
@@ -194,11 +194,15 @@ def _asae_constant(analysis: Analysis, name: str, policy: ASAE) -> Bound:
 def _asae_checks(
     analysis: Analysis, policy: ASAE, hard: dict[int, float], alpha: float
 ) -> list[Check]:
-    reading = policy.reading
+    reading, start = policy.reading, largest_gap(policy.low, policy.high)
     return [
         *truth_checks(analysis),
         *_reward_checks(policy),
-        *_gap_checks(hard, largest_gap(policy.low, policy.high)),
+        *_gap_checks(hard, start),
+        (
+            _at_least(2.0 * policy.sigma, start),
+            f"sigma={policy.sigma:g} is too small for phases that start from a gap of {start:g}",
+        ),
         (policy.eta == 1.0, f"eta={policy.eta:g}: the theorem has eta = 1"),
         (policy.alpha == alpha, f"alpha={policy.alpha:g}: the theorem has alpha = {alpha:g}"),
         (policy.beta == 1.0, f"beta={policy.beta:g}: the theorem has beta = 1"),
@@ -213,10 +217,13 @@ def _asae_checks(
 
 def _reward_checks(policy: Policy) -> list[Check]:
     """Hoeffding: rewards of a range of width w are w/2-sub-Gaussian."""
-    enough = not math.isfinite(policy.high - policy.low) or policy.sigma >= 0.5 * (
-        policy.high - policy.low
-    )
+    width = policy.high - policy.low
+    enough = not math.isfinite(width) or _at_least(policy.sigma, 0.5 * width)
     return [(enough, f"sigma={policy.sigma:g} is below half the width of the rewards' range")]
+
+
+def _at_least(value: float, bound: float) -> bool:
+    return value >= bound or math.isclose(value, bound)
 
 
 def _gap_checks(hard: dict[int, float], start: float) -> list[Check]:
