@@ -1,7 +1,9 @@
-# make reproduce   a first comparison of the paper's policies: sets up, simulates, prints a table
+# make reproduce   the paper's experiments: sets up, simulates, prints which claims hold, writes a page
 # make test        lint, types, tests, examples in the documentation
 # make bench       speed, as ratios from one run
 # make theorems    mean regret on 50 random structures beside the bounds of the theorems
+# make verdicts    the verdicts on the paper's claims for five seeds
+# make docs        the documentation as a site in docs/_build/html
 # make soak        100,000 random cases of SUCB against the oracle (about an hour)
 # make clean       removes what the others made
 #
@@ -13,10 +15,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: reproduce test lint bench theorems soak clean
+.PHONY: reproduce test lint bench theorems verdicts docs soak clean
 
 reproduce: $(READY)
-	$(BIN)/python -m structured_bandits.experiments.paper.comparison
+	$(BIN)/structured-bandits reproduce
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -29,9 +31,18 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/theory.py
+	$(BIN)/python benchmarks/reproduce.py
 
 theorems: $(READY)
 	cd tests && ../$(BIN)/python theorems.py
+
+verdicts: $(READY)
+	cd tests && ../$(BIN)/python test_reproduce.py
+
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 soak: $(READY)
 	cd tests && ../$(BIN)/python soak.py
@@ -45,5 +56,5 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build results .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -143,6 +143,24 @@ def test_one_outcome_can_refute_what_the_best_arm_cannot(tmp_path: Path) -> None
     )
 
 
+def test_a_tied_truth_is_called_one(tmp_path: Path) -> None:
+    path = write(tmp_path, "tied.csv", "A,B\n0.5,0.5\n0.5,0.9\n")
+    output = analyse(path, "--truth", "1").output
+    assert "The truth has several best arms, A and B" in output
+    assert "the truth has 2 best arms" in output
+
+
+def test_other_ranges_of_rewards_and_names_with_commas(tmp_path: Path) -> None:
+    path = write(tmp_path, "money.csv", 'model,A,B\n"Smith, J",50,20\nJones,10,70\n')
+    output = analyse(
+        path, "--truth", "Smith, J", "--rewards", "0", "100", "--family", "gaussian"
+    ).output
+    assert "best arm A" in output
+    assert "yes" in next(line for line in output.splitlines() if "Theorem 1" in line)
+    outside = analyse(path, "--truth", "Smith, J", "--family", "gaussian").output
+    assert "a true mean of 50 is outside the rewards' range" in outside
+
+
 def test_known_best_mean_is_neither_ruled_out_nor_promised(tmp_path: Path) -> None:
     text = "[[pieces]]\nstart=0\nend=1\nat_start=[0.2,0.8]\nat_end=[0.8,0.2]\n[[pieces]]\nstart=2\nend=3\nat_start=[0.5,0.1]\nat_end=[0.5,0.1]\n"
     output = analyse(write(tmp_path, "known.toml", text), "--truth", "2.5").output
@@ -158,6 +176,9 @@ def test_known_best_mean_is_neither_ruled_out_nor_promised(tmp_path: Path) -> No
         ("a.csv", "", "a.csv: expected a header with arm names and a row per model"),
         ("a.csv", "model,A,A\none,0.1,0.2\n", "a.csv: arms: the name 'A' is given twice"),
         ("a.txt", "A,B\n0.1,0.2\n", "a.txt: expected a .csv file (a table of models × arms) or a .toml"),
+        ("a.toml", "[pieces]\nstart = 0\n", "a.toml: [pieces] is a single table; write [[pieces]]"),
+        ("a.toml", LEFT.replace("[[pieces]]", "[[ pieces ]]", 1).replace("end = 0.66", ""), "pieces[1] (line 9): 'end' is missing"),
+        ("a.csv", "A,B\n" + "1" * 200_000 + ",0.1\n", "a.csv, line 2: field larger than field limit"),
         ("a.toml", "pieces = 3\n", "a.toml: expected a table [[pieces]] for each piece, found none"),
         ("a.toml", "x = \n", "a.toml: Invalid value (at line 1, column 5); expected TOML"),
         ("a.toml", "piece = 1\n", "a.toml, 'piece': unknown; accepted are 'arms' and 'pieces'"),
@@ -166,7 +187,7 @@ def test_known_best_mean_is_neither_ruled_out_nor_promised(tmp_path: Path) -> No
         ("a.toml", LEFT.replace("end = 0.66", ""), "pieces[1] (line 9): 'end' is missing"),
         ("a.toml", LEFT.replace("end = 0.66", 'end = "x"'), "pieces[1] (line 9), end='x': expected a number"),
         ("a.toml", LEFT.replace("[0.4, 0.8, 0.6]", "0.4"), "pieces[2] (line 15), at_end=0.4: expected a list of numbers"),
-        ("a.toml", LEFT.replace("[0.4, 0.8, 0.6]", "[0.4, 0.8]"), "pieces[2]: at_start and at_end have shapes (3,) and (2,)"),
+        ("a.toml", LEFT.replace("[0.4, 0.8, 0.6]", "[0.4, 0.8]"), "pieces[2] (line 15): at_start and at_end have shapes (3,) and (2,)"),
         ("a.toml", LEFT.replace("end = 0.66", "end = 0.7"), "a.toml: pieces: [0.33, 0.7) and [0.66, 1] overlap"),
         ("a.toml", LEFT.replace('"both"', '"open"'), "closed='open'; accepted are 'left', 'right'"),
         ("a.toml", LEFT.replace('["1", "2", "3"]', '["1", "2"]'), "a.toml: arms: 2 names for 3 arms"),
@@ -201,6 +222,8 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
         (["--truth", "one", "--horizon", "1"], "horizon=1: expected a whole number >= 2"),
         (["--truth", "one", "--beta", "0.5"], "beta=0.5: expected a finite number >= 1"),
         (["--truth", "one", "--figure", "no/such/folder.svg"], "--figure no/such/folder.svg"),
+        (["--truth", "one", "--figure", "out"], "expected a name that ends in .svg, .png or .pdf"),
+        (["--truth", "one", "--rewards", "1", "0"], "reward_range=(1.0, 0.0)"),
         ([], "Missing option '--truth'"),
     ],
 )

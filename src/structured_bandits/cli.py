@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from structured_bandits import __version__
-from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructuredBanditsError
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.curves import CurveStructure
 
@@ -36,7 +39,16 @@ def main() -> None:
     type=click.Choice(["bernoulli", "gaussian"]),
     default="bernoulli",
     show_default=True,
-    help="Rewards of the Graves–Lai bound (Gaussian: sigma 1/2).",
+    help="Rewards of the Graves–Lai bound (Gaussian: sigma is half the range).",
+)
+@click.option(
+    "--rewards",
+    nargs=2,
+    type=float,
+    default=(0.0, 1.0),
+    show_default=True,
+    metavar="LOW HIGH",
+    help="Range of the rewards.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option(
@@ -48,6 +60,7 @@ def analyse(
     horizon: int,
     beta: float,
     family: str,
+    rewards: tuple[float, float],
     as_json: bool,
     figure: Path | None,
 ) -> None:
@@ -59,21 +72,117 @@ def analyse(
     from structured_bandits.structures.load import load_structure
     from structured_bandits.theory.analysis import analyse as analysis_of
 
-    try:
+    if figure is not None and figure.suffix not in (".svg", ".png", ".pdf"):
+        raise Complaint(f"--figure {figure}: expected a name that ends in .svg, .png or .pdf")
+    with _complaints(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # the bounds say so
         structure = load_structure(file)
         analysis = analysis_of(structure, _truth(structure, truth))
-        data = analysis_data(analysis, horizon, beta, family)
-    except StructuredBanditsError as error:
-        raise Complaint(str(error)) from None
+        data = analysis_data(analysis, horizon, beta, family, rewards)
     click.echo(json.dumps(data, indent=2, ensure_ascii=False) if as_json else analysis_text(data))
     if figure is not None:
-        _draw(analysis, horizon, beta, figure)
+        _draw(analysis, horizon, beta, rewards[1] - rewards[0], figure)
         click.echo(f"figure: {figure}", err=True)
+
+
+@main.command()
+@click.argument("ids", nargs=-1)
+@click.option(
+    "--preset",
+    type=click.Choice(["equal-widths", "figures", "both"]),
+    default="both",
+    show_default=True,
+    help="How to read what the paper leaves open.",
+)
+@click.option(
+    "--runs", type=click.IntRange(min=2), help="Runs of each policy; 100 as in the paper."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--workers", type=click.IntRange(min=1), help="Runs at a time; all cores.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("results"),
+    show_default=True,
+)
+def reproduce(
+    ids: tuple[str, ...], preset: str, runs: int | None, seed: int, workers: int | None, out: Path
+) -> None:
+    """Run the paper's experiments and say which of its claims hold.
+
+    IDS are fig1-left, fig1-right, fig2a to fig2d, fig2a-long, fig3a to fig3c and wagp; all if none is
+    given. A run that was stopped continues where it was.
+    """
+    from structured_bandits.experiments.paper.catalogue import PRESETS
+    from structured_bandits.experiments.runner import Plan
+    from structured_bandits.report.run import reproduce as run
+
+    presets = PRESETS if preset == "both" else (preset,)
+    with _complaints():
+        run(ids, presets, Plan(out, runs, seed, workers), click.echo)
+
+
+@main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--preset", help="One of the file's [presets].")
+@click.option("--runs", type=click.IntRange(min=2), help="Runs of each policy; as the file says.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--workers", type=click.IntRange(min=1), help="Runs at a time; all cores.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where results go; results/NAME of the file.",
+)
+def compare(
+    file: Path,
+    preset: str | None,
+    runs: int | None,
+    seed: int,
+    workers: int | None,
+    out: Path | None,
+) -> None:
+    """Compare policies on a structure of your own; FILE is a TOML file (see `init`)."""
+    from structured_bandits.experiments.runner import Plan
+    from structured_bandits.experiments.settings import read_experiment
+    from structured_bandits.report.run import compare as run
+
+    with _complaints():
+        experiment = read_experiment(file, preset)
+        run(experiment, Plan(out or Path("results") / file.stem, runs, seed, workers), click.echo)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path())
+def init(folder: Path) -> None:
+    """Write an example into FOLDER: experiment.toml and models.csv, which run as they are."""
+    from structured_bandits.experiments.example import FILES
+
+    present = [folder / name for name in FILES if (folder / name).exists()]
+    if present:
+        raise Complaint(f"{present[0]} is there already; nothing was written")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        click.echo(f"wrote {folder / name}")
+    click.echo(f"next: structured-bandits compare {folder / 'experiment.toml'}")
+
+
+@contextmanager
+def _complaints() -> Iterator[None]:
+    """Turn errors of the user, and Ctrl-C, into a message without a traceback."""
+    try:
+        yield
+    except StructuredBanditsError as error:
+        raise Complaint(str(error)) from None
+    except KeyboardInterrupt:
+        raise Complaint("stopped; the same command continues where it was") from None
 
 
 def _truth(structure: Structure, text: str) -> Any:
     """Return what the user calls the truth: a model, a parameter or a vector of means."""
     parts = text.split(",")
+    if text in getattr(structure, "model_names", ()):
+        return text
     if isinstance(structure, CurveStructure) or len(parts) > 1:
         try:
             numbers = [float(part) for part in parts]
@@ -86,13 +195,13 @@ def _truth(structure: Structure, text: str) -> Any:
     return text
 
 
-def _draw(analysis: Any, horizon: int, beta: float, path: Path) -> None:
+def _draw(analysis: Any, horizon: int, beta: float, width: float, path: Path) -> None:
     from matplotlib.figure import Figure
 
     from structured_bandits.plots.structure import draw_structure, figure_size
 
     figure = Figure(figsize=figure_size(analysis.structure), layout="constrained")
-    draw_structure(analysis, horizon, beta, figure.subplots())
+    draw_structure(analysis, horizon, beta, figure.subplots(), width)
     try:
         figure.savefig(path, dpi=150)
     except (ValueError, OSError) as error:

@@ -54,7 +54,7 @@ def draw_heat_map(
                 words[model][arm] += f"\ngap {gap.gap:.3g} {name and 'for ' + name}".rstrip()
     for model, texts in enumerate(words):
         for arm, text in enumerate(texts):
-            colour = "white" if shown[model, arm] > 0.5 * (low + high) else "black"
+            colour = "white" if shown[model, arm] > 0.5 * (low + high) else "#111111"
             x, y = (model, arm) if sideways else (arm, model)
             ax.text(x, y, text, ha="center", va="center", fontsize=7, color=colour)
     _label(structure, models, arms, sideways, ax)

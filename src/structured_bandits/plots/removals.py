@@ -18,10 +18,12 @@ class Removal:
     gap: float
 
 
-def removals(analysis: Analysis, horizon: int, beta: float = 1.0) -> list[Removal]:
+def removals(
+    analysis: Analysis, horizon: int, beta: float = 1.0, largest_gap: float = 1.0
+) -> list[Removal]:
     """Return the gap that removes each arm, using the arms that SAE is sure to play until then."""
     found = []
-    for arm, helpers in sorted(analysis.elimination(horizon, beta).helpers.items()):
+    for arm, helpers in sorted(analysis.elimination(horizon, beta, largest_gap).helpers.items()):
         hardest = analysis.hardest(arm, helpers)
         if hardest.told_by is not None:
             found.append(Removal(arm, hardest.model, hardest.told_by, hardest.gap))

@@ -30,7 +30,11 @@ def figure_size(structure: Structure) -> tuple[float, float]:
 
 
 def draw_structure(
-    analysis: Analysis, horizon: int, beta: float = 1.0, ax: Axes | None = None
+    analysis: Analysis,
+    horizon: int,
+    beta: float = 1.0,
+    ax: Axes | None = None,
+    largest_gap: float = 1.0,
 ) -> Axes:
     """Draw the structure, its truth and the gaps that remove the arms."""
     structure = analysis.structure
@@ -38,7 +42,7 @@ def draw_structure(
         import matplotlib.pyplot as plt
 
         _, ax = plt.subplots(figsize=figure_size(structure), layout="constrained")
-    gaps = removals(analysis, horizon, beta)
+    gaps = removals(analysis, horizon, beta, largest_gap)
     if isinstance(structure, CurveStructure):
         _draw_curves(structure, analysis, gaps, ax)
     elif isinstance(structure, FiniteStructure):

@@ -5,17 +5,28 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from structured_bandits.report.tables import table_text
 from structured_bandits.theory.analysis import Analysis
 
 MOST_ARMS = 30  # rows of the table of arms
 
 
-def analysis_data(analysis: Analysis, horizon: int, beta: float, family: str) -> dict[str, Any]:
-    """Return everything the report says as plain data; None stands for infinity and unknown."""
+def analysis_data(
+    analysis: Analysis,
+    horizon: int,
+    beta: float,
+    family: str,
+    reward_range: tuple[float, float] = (0.0, 1.0),
+) -> dict[str, Any]:
+    """Return everything the report says as plain data; infinity is "inf", None stands for unknown."""
+    from structured_bandits.theory.bounds import theorem_policies  # imports pandas
+
     structure = analysis.structure
-    sets = analysis.elimination(horizon, beta)
-    classes = analysis.classes(horizon, beta)
-    lower = analysis.lower_bound(family)
+    policies = theorem_policies(structure, horizon, reward_range)
+    width = reward_range[1] - reward_range[0]
+    sets = analysis.elimination(horizon, beta, width)
+    classes = analysis.classes(horizon, beta, largest_gap=width)
+    lower = analysis.lower_bound(family, 0.5 * width)
     return _plain(
         {
             "structure": repr(structure),
@@ -23,6 +34,10 @@ def analysis_data(analysis: Analysis, horizon: int, beta: float, family: str) ->
             "best_arm": structure.arm_names[analysis.best_arm],
             "horizon": horizon,
             "beta": beta,
+            "reward_range": list(reward_range),
+            "ties": [
+                structure.arm_names[arm] for arm in analysis.other_arms if not analysis.gaps[arm]
+            ],
             "arms": [
                 _arm(analysis, arm, sets.last_phase, sets.helpers)
                 for arm in range(structure.n_arms)
@@ -51,7 +66,7 @@ def analysis_data(analysis: Analysis, horizon: int, beta: float, family: str) ->
                 ),
                 "binding": [structure.model_name(model) for model in lower.binding],
             },
-            "bounds": analysis.bounds(horizon).to_dict(orient="records"),
+            "bounds": analysis.bounds(horizon, policies).to_dict(orient="records"),
         }
     )
 
@@ -93,7 +108,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return None
+        return None if math.isnan(value) else "inf"
     return value
 
 
@@ -156,9 +171,14 @@ def _hardness_cells(arm: dict[str, Any], data: dict[str, Any]) -> list[str]:
 
 def _regret_text(data: dict[str, Any]) -> str:
     rival, gamma = data["rival"], data["gamma_star"]
+    if data["ties"]:
+        return (
+            f"The truth has several best arms, {data['best_arm']} and {_few(data['ties'])}: the "
+            "theorems assume a single one."
+        )
     if rival is None:
         lines = ["Every model has the same best arm: there is nothing to learn."]
-    elif gamma > 0.0:
+    elif gamma == "inf" or gamma > 0.0:
         lines = [
             f"Constant regret: possible. Gamma_* = {gamma:.4g} (model {rival['model']}): pulls of the "
             "best arm refute every model with another one."
@@ -206,7 +226,7 @@ def _classes_text(classes: dict[str, Any]) -> str:
 
 def _lower_text(lower: dict[str, Any]) -> str:
     head = f"No consistent policy does better ({lower['family']} rewards, Graves–Lai): "
-    if lower["constant"] is None:
+    if lower["constant"] == "inf":
         return head + "no allocation of pulls refutes all confusing models."
     if lower["constant"] == 0.0:
         return head + "0, growth with log n is not forced."
@@ -230,7 +250,7 @@ def _bounds_text(bounds: list[dict[str, Any]]) -> str:
                 name,
                 policy,
                 _number(bound["value"]),
-                "" if bound["printed"] is None else _number(bound["printed"]),
+                _number(bound["printed"]),
                 bound["erratum"],
                 "yes" if bound["valid"] else f"no ({reasons.index(bound['why_not']) + 1})",
             ]
@@ -238,19 +258,7 @@ def _bounds_text(bounds: list[dict[str, Any]]) -> str:
     return table_text(rows) + "".join(f"\n({n}) {why}" for n, why in enumerate(reasons, start=1))
 
 
-def _number(value: float | None) -> str:
-    return "∞" if value is None else f"{value:,.1f}"
-
-
-def table_text(rows: list[list[str]], widest: int = 60) -> str:
-    """Return rows as a table with aligned columns, the first row as its head; long cells are cut."""
-    rows = [
-        [cell if len(cell) <= widest else cell[: widest - 1] + "…" for cell in row] for row in rows
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    ]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(line.rstrip() for line in lines)
+def _number(value: float | str | None) -> str:
+    if value is None:
+        return ""
+    return "∞" if isinstance(value, str) else f"{value:,.1f}"

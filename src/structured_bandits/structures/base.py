@@ -131,7 +131,7 @@ def checked_means(means: Any, what: str) -> Floats:
     """Return means as a float64 array; raise if one is not a finite number."""
     try:
         array = np.array(means, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise StructureError(
             f"{what}: expected numbers in rows of equal length ({error})"
         ) from None

@@ -68,15 +68,15 @@ class CurveDistances:
         attained = (high - low > SAME_PLACE) | (parts.owns_left | (low > SAME_PLACE)) & (
             parts.owns_right | (high < 1.0 - SAME_PLACE)
         )
-        ties = np.flatnonzero(gaps <= gaps.min() + self._tolerance)
+        ties = np.flatnonzero(gaps <= gaps.min() + self._cells.tie)
         chosen = int(ties[attained[ties].argmax()])
         cell = parts.cells[chosen]
         means = self._means_at(parts, place)[chosen]
         return Nearest(
-            float(gaps.min()),
+            abs(float(gaps.min())),
             self._parameter(cell, place[chosen]),
             bool(attained[chosen]),
-            int((weights * np.abs(means - self._means)).argmax()),
+            int((weights * np.abs(means - self._means)).argmax()) if weights.any() else None,
         )
 
     def farthest(self, arm: int, weights: Floats) -> float:
@@ -95,7 +95,7 @@ class CurveDistances:
     def ties_with_truth(self, arm: int) -> bool:
         """Is the truth's best mean the highest mean of a cell of `arm`?"""
         highest = np.maximum(*(ends[:, arm] for ends in self._ends(arm)))
-        return bool((np.abs(highest - self._means.max()) <= self._tolerance).any())
+        return bool((np.abs(highest - self._means.max()) <= self._cells.tie).any())
 
     def optimistic(self, arm: int) -> tuple[Any, ...]:
         """Return the intervals of the parameter on which `arm` beats the truth's best mean."""
@@ -142,7 +142,7 @@ class CurveDistances:
             parts.owns_left & (first > 0.0),
             parts.owns_right & (last > 0.0),
         )
-        return above.only(np.maximum(first, last) > self._tolerance)
+        return above.only(np.maximum(first, last) > self._cells.tie)
 
     def _agreeing(self, parts: Parts, arm: int) -> Parts:
         """Keep the places at which `arm` has its true mean: the whole part, a point or nothing."""
@@ -151,7 +151,8 @@ class CurveDistances:
         at_left = np.abs(first) <= self._tolerance
         at_right = np.abs(last) <= self._tolerance
         whole = at_left & at_right
-        inside = ~at_left & ~at_right & (first * last < 0.0)
+        beyond = np.minimum(np.abs(first), np.abs(last)) > self._cells.tie
+        inside = ~whole & beyond & (first * last < 0.0)  # it crosses, however near an end
         x = np.where(at_right, 1.0, 0.0)
         x[inside] = first[inside] / (first - last)[inside]
         holds = inside | (at_left & parts.owns_left) | (at_right & parts.owns_right)

@@ -15,7 +15,10 @@ def read_table(
     """Read a CSV of models x arms; return its means, arm names and, if it has them, model names."""
     with open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
-        lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+        try:
+            lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+        except csv.Error as error:
+            raise FileFormatError(f"{path}, line {reader.line_num}: {error}") from None
     if len(lines) < 2:
         raise FileFormatError(f"{path}: expected a header with arm names and a row per model")
     (_, header), *rows = lines

@@ -29,9 +29,7 @@ class FiniteDistances:
         self, arm: int, weights: Floats, optimistic: bool = False, equal: Flags | None = None
     ) -> Nearest:
         """Return the nearest model in which `arm` is best; the lowest index among equals."""
-        models = self._models(arm)
-        if optimistic:
-            models = models[self._lead(models, arm) > self._tolerance]
+        models = self._optimistic(arm) if optimistic else self._models(arm)
         if equal is not None:
             models = models[self._largest(models, equal.astype(np.float64)) <= self._tolerance]
         if not len(models):
@@ -39,7 +37,8 @@ class FiniteDistances:
         gaps = self._largest(models, weights)
         model = int(models[gaps.argmin()])
         distances = weights * np.abs(self._table[model] - self._means)
-        return Nearest(float(gaps.min()), model, True, int(distances.argmax()))
+        told_by = int(distances.argmax()) if weights.any() else None
+        return Nearest(float(gaps.min()), model, True, told_by)
 
     def farthest(self, arm: int, weights: Floats) -> float:
         """Return the largest distance of a model in which `arm` is best."""
@@ -53,12 +52,11 @@ class FiniteDistances:
 
     def ties_with_truth(self, arm: int) -> bool:
         """Is there a model in which `arm` is best, with the truth's best mean?"""
-        return bool((np.abs(self._lead(self._models(arm), arm)) <= self._tolerance).any())
+        return bool((self._table[self._models(arm), arm] == self._means.max()).any())
 
     def optimistic(self, arm: int) -> tuple[Any, ...]:
         """Return the indices of the models of `arm` with a mean above the truth's best."""
-        models = self._models(arm)
-        return tuple(models[self._lead(models, arm) > self._tolerance].tolist())
+        return tuple(self._optimistic(arm).tolist())
 
     def confusing(self, arm: int, other: int) -> Confusing:
         """Return the models in which `arm` is best and `other` has its true mean."""
@@ -70,8 +68,10 @@ class FiniteDistances:
     def _models(self, arm: int) -> Ints:
         return self._by_best[self._first[arm] : self._first[arm + 1]]
 
-    def _lead(self, models: Ints, arm: int) -> Floats:
-        return self._table[models, arm] - self._means.max()
+    def _optimistic(self, arm: int) -> Ints:
+        """Return the models of `arm` that beat the truth, by the comparison that policies make."""
+        models = self._models(arm)
+        return models[self._table[models, arm] > self._means.max()]
 
     def _largest(self, models: Ints, weights: Floats) -> Floats:
         """Return the largest weighted distance of each model; arms of weight 0 are not counted.

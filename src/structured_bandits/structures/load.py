@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def load_structure(path: str | os.PathLike[str]) -> Structure:
 
 
 def _from_toml(path: str | os.PathLike[str]) -> CurveStructure:
-    text = Path(path).read_text(encoding="utf-8")
+    text = Path(path).read_text(encoding="utf-8-sig")
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -44,18 +45,26 @@ def _from_toml(path: str | os.PathLike[str]) -> CurveStructure:
     if unknown:
         raise FileFormatError(f"{path}, {unknown[0]!r}: unknown; accepted are 'arms' and 'pieces'")
     tables = content.get("pieces")
+    if isinstance(tables, dict):
+        raise FileFormatError(
+            f"{path}: [pieces] is a single table; write [[pieces]] for each piece"
+        )
     if not isinstance(tables, list) or not tables:
         raise FileFormatError(f"{path}: expected a table [[pieces]] for each piece, found none")
     lines = [
         number
         for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip().startswith("[[pieces]]")
+        if re.match(r"\s*\[\[\s*pieces\s*\]\]", line)
     ]
-    pieces = []
-    for number, table in enumerate(tables):
-        line = f" (line {lines[number]})" if number < len(lines) else ""
-        pieces.append(_piece(f"{path}, pieces[{number}]{line}", table))
-    return CurveStructure(pieces, arms=content.get("arms"))
+    names = [f"pieces[{number}]" for number in range(len(tables))]
+    if len(lines) == len(tables):
+        names = [f"{name} (line {line})" for name, line in zip(names, lines, strict=True)]
+    pieces = [_piece(f"{path}, {name}", table) for name, table in zip(names, tables, strict=True)]
+    try:
+        return CurveStructure(pieces, arms=content.get("arms"))
+    except StructureError as error:
+        message = re.sub(r"pieces\[(\d+)\]", lambda found: names[int(found[1])], str(error))
+        raise FileFormatError(f"{path}: {message}") from None
 
 
 def _piece(place: str, table: Any) -> Piece:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from structured_bandits.arrays import Floats
 from structured_bandits.checks import checked_above, checked_at_least, checked_count
 from structured_bandits.errors import ParameterError, StructureError
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.distances import Model, Nearest
+from structured_bandits.structures.distances import NOWHERE, Model, Nearest
 from structured_bandits.theory.classes import Classes, classify
 from structured_bandits.theory.elimination import Elimination, eliminate, indicator
 from structured_bandits.theory.graves_lai import LowerBound, graves_lai
@@ -50,20 +51,28 @@ class Analysis:
 
     def __init__(self, structure: Structure, truth: Any, tolerance: float) -> None:
         self.structure = structure
-        self.tolerance = tolerance
         self.truth = truth if np.ndim(truth) == 0 else None
-        self.means = _true_means(structure, truth)
+        self.means = true_means(structure, truth)
+        self.tolerance = tolerance + 1e-15 * float(np.abs(self.means).max())  # what rounding adds
         gaps = self.means.max() - self.means
-        self.gaps: Floats = np.where(gaps <= tolerance, 0.0, gaps)
+        self.gaps: Floats = np.where(gaps <= self.tolerance, 0.0, gaps)
         self.best_arms = structure.best_arms
-        self.distances = structure.distances(self.means, tolerance)
-        everything = np.ones(structure.n_arms)
-        homes = [
-            (self.distances.nearest(int(arm), everything).gap > tolerance, int(arm))
-            for arm in np.flatnonzero(self.gaps == 0.0)
-        ]
-        outside, self.best_arm = min(homes)
-        self.inside = not outside
+        self.distances = structure.distances(self.means, self.tolerance)
+        self.best_arm, self.inside = self._home()
+
+    def _home(self) -> tuple[int, bool]:
+        """Return the best arm of the truth, and whether it is a model of the structure.
+
+        Of several best arms, the lowest that is best in a model, or in models that come up to it.
+        """
+        tied = [int(arm) for arm in np.flatnonzero(self.gaps == 0.0)]
+        near = {arm: self.distances.nearest(arm, np.ones(len(self.gaps))) for arm in tied}
+        homes = [arm for arm in tied if near[arm].gap <= self.tolerance]
+        if self.truth is not None:
+            closest = min(tied, key=lambda arm: (near[arm].gap, arm))
+            return (homes[0] if homes else closest), True
+        attained = any(near[arm].attained for arm in homes) or len(homes) > 1
+        return (homes or tied)[0], attained
 
     def model_gaps(self, model: Any) -> Floats:
         """Return how far a model's mean is from the true one on each arm (Gamma_i)."""
@@ -91,16 +100,15 @@ class Analysis:
         index = self.structure.arm_index(arm)
         return self.distances.nearest(index, self._weights(using), optimistic)
 
-    @property
+    @cached_property
     def rival(self) -> Nearest:
         """The model with another best arm that is nearest to the truth on the best arm."""
         weights = indicator([self.best_arm], self.structure.n_arms)
         rivals = [self.distances.nearest(arm, weights) for arm in self.other_arms]
-        return min(
-            rivals,
-            key=lambda rival: (rival.gap, not rival.attained),
-            default=Nearest(math.inf, None, False, None),
-        )
+        nearest = min(rivals, key=lambda rival: rival.gap, default=NOWHERE)
+        equal = nearest.gap + 1e-11 * float(np.abs(self.means).max())  # rounding decides nothing
+        attained = [rival for rival in rivals if rival.attained and rival.gap <= equal]
+        return attained[0]._replace(gap=nearest.gap) if attained else nearest
 
     @property
     def gamma_star(self) -> float:
@@ -111,16 +119,16 @@ class Analysis:
         gap = self.rival.gap
         return gap if gap > self.tolerance else 0.0
 
-    @property
+    @cached_property
     def confusing_models(self) -> tuple[Model, ...]:
         """Models with another best arm that pulls of the best arm can never refute.
 
         Those of the Graves-Lai set; of an interval of such models the two ends are given.
         """
-        found: list[Model] = []
+        found: set[Model] = set()
         for arm in self.other_arms:
             models = self.distances.confusing(arm, self.best_arm)
-            found += np.unique(np.concatenate([models.start, models.end])).tolist()
+            found.update(np.concatenate([models.start, models.end]).tolist())
         return tuple(sorted(found))
 
     @property
@@ -241,7 +249,8 @@ class Analysis:
 
     def _hardness(self, arm: int, weights: Floats) -> float:
         gap = self.distances.nearest(arm, weights).gap
-        return gap if gap > self.tolerance else 0.0
+        tied = self.gaps[arm] == 0.0  # a costly arm's gap is small, but never 0
+        return 0.0 if tied and gap <= self.tolerance else gap
 
     def _weights(self, using: Iterable[int | str] | None) -> Floats:
         if isinstance(using, str):
@@ -257,7 +266,7 @@ class Analysis:
             )
 
 
-def _true_means(structure: Structure, truth: Any) -> Floats:
+def true_means(structure: Structure, truth: Any) -> Floats:
     """Return the means of the truth: those of a model, or the vector itself."""
     if np.ndim(truth) == 0:
         return structure.means(truth)

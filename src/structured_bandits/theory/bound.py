@@ -52,5 +52,6 @@ def hardness(
 def cost_over_hardness(analysis: Analysis, hard: dict[int, float]) -> float:
     """Return the sum of Delta_i / Psi_i, which all bounds have in common."""
     return sum(
-        float(analysis.gaps[arm]) / gap**2 if gap > 0.0 else math.inf for arm, gap in hard.items()
+        float(analysis.gaps[arm]) / gap / gap if gap > 0.0 else math.inf
+        for arm, gap in hard.items()
     )

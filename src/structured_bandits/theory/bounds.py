@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ from structured_bandits.policies.base import Policy, PolicyLike
 from structured_bandits.policies.phases import largest_gap
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
+from structured_bandits.structures.base import Structure
 from structured_bandits.structures.confidence import width_budget
 from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
 from structured_bandits.theory.lower_bounds import (
@@ -35,7 +36,7 @@ def bounds_table(
 ) -> pd.DataFrame:
     """Return the table of `Analysis.bounds`."""
     if policies is None:
-        policies = theorem_policies(analysis, horizon)
+        policies = theorem_policies(analysis.structure, horizon)
     rows: list[Bound] = []
     for name, policy in policies.items():
         if getattr(policy, "structure", analysis.structure) not in (analysis.structure, None):
@@ -51,15 +52,17 @@ def bounds_table(
     return pd.DataFrame([bound.row() for bound in rows])
 
 
-def theorem_policies(analysis: Analysis, horizon: int) -> dict[str, PolicyLike]:
+def theorem_policies(
+    structure: Structure, horizon: int, reward_range: tuple[float, float] = (0.0, 1.0)
+) -> dict[str, PolicyLike]:
     """Return policies with the parameters of the theorems."""
-    structure = analysis.structure
+    span: dict[str, Any] = {"reward_range": reward_range}
     return {
-        "SUCB alpha=2": SUCB(structure, alpha=2.0),
-        "SAE alpha=1 beta=1": SAE(structure, horizon, alpha=1.0, beta=1.0),
-        "SAE alpha=9 beta=3": SAE(structure, horizon, alpha=9.0, beta=3.0),
-        "ASAE alpha=2 eta=1": ASAE(structure, alpha=2.0, beta=1.0, eta=1.0),
-        "ASAE alpha=2.5 eta=1": ASAE(structure, alpha=2.5, beta=1.0, eta=1.0),
+        "SUCB alpha=2": SUCB(structure, alpha=2.0, **span),
+        "SAE alpha=1 beta=1": SAE(structure, horizon, alpha=1.0, beta=1.0, **span),
+        "SAE alpha=9 beta=3": SAE(structure, horizon, alpha=9.0, beta=3.0, **span),
+        "ASAE alpha=2 eta=1": ASAE(structure, alpha=2.0, beta=1.0, eta=1.0, **span),
+        "ASAE alpha=2.5 eta=1": ASAE(structure, alpha=2.5, beta=1.0, eta=1.0, **span),
     }
 
 
@@ -82,7 +85,7 @@ def _sucb(analysis: Analysis, horizon: int, name: str, policy: SUCB) -> Bound:
     budget = width_budget(policy.alpha, policy.sigma, math.log(horizon))
     hard = hardness(analysis, lambda arm: (arm,), optimistic=True)
     pulls = sum(
-        float(analysis.gaps[arm]) * math.ceil(4.0 * budget / gap**2) for arm, gap in hard.items()
+        float(analysis.gaps[arm]) * math.ceil(4.0 * budget / gap / gap) for arm, gap in hard.items()
     )
     names = analysis.structure.arm_names
     tied = [
@@ -92,9 +95,9 @@ def _sucb(analysis: Analysis, horizon: int, name: str, policy: SUCB) -> Bound:
     ]
     checks = [
         *truth_checks(analysis),
-        *_reward_checks(policy),
+        *_reward_checks(analysis, policy),
         (policy.alpha > 1.0, f"alpha={policy.alpha:g}: the theorem needs alpha > 1"),
-        (not tied, f"a model of {tied[0] if tied else ''} ties with the truth's best mean (I-15)"),
+        (not tied, f"models of {', '.join(tied)} tie with the truth's best mean (I-15)"),
     ]
     outside = math.inf  # the expected number of times that the truth is not in the set
     if policy.alpha > 1.0:
@@ -112,7 +115,7 @@ def _sae(analysis: Analysis, horizon: int, name: str, policy: SAE) -> list[Bound
     hard = hardness(analysis, lambda arm: helpers.get(arm, (arm,)))
     checks = [
         *truth_checks(analysis),
-        *_reward_checks(policy),
+        *_reward_checks(analysis, policy),
         *_gap_checks(hard, start),
         (n >= 64, f"the policy's horizon is {n}: the theorem needs 64"),
         (horizon <= n, f"horizon={horizon}: the policy was built for {n}"),
@@ -197,7 +200,7 @@ def _asae_checks(
     reading, start = policy.reading, largest_gap(policy.low, policy.high)
     return [
         *truth_checks(analysis),
-        *_reward_checks(policy),
+        *_reward_checks(analysis, policy),
         *_gap_checks(hard, start),
         (
             _at_least(2.0 * policy.sigma, start),
@@ -215,11 +218,17 @@ def _asae_checks(
     ]
 
 
-def _reward_checks(policy: Policy) -> list[Check]:
-    """Hoeffding: rewards of a range of width w are w/2-sub-Gaussian."""
+def _reward_checks(analysis: Analysis, policy: Policy) -> list[Check]:
+    """Hoeffding: rewards of a range of width w are w/2-sub-Gaussian, and their means lie in it."""
     width = policy.high - policy.low
     enough = not math.isfinite(width) or _at_least(policy.sigma, 0.5 * width)
-    return [(enough, f"sigma={policy.sigma:g} is below half the width of the rewards' range")]
+    means = analysis.means[list(analysis.best_arms)]
+    outside = means[(means < policy.low) | (means > policy.high)]
+    shown = f"{outside[0]:g}" if len(outside) else ""
+    return [
+        (enough, f"sigma={policy.sigma:g} is below half the width of the rewards' range"),
+        (not shown, f"a true mean of {shown} is outside the rewards' range"),
+    ]
 
 
 def _at_least(value: float, bound: float) -> bool:

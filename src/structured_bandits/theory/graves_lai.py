@@ -31,8 +31,8 @@ class LowerBound:
     """The regret of a consistent policy is at least `constant` log n, as n grows.
 
     `allocation` has the pulls of each arm, in units of log n, that attain it; `binding` the models that
-    enforce it. A constant of 0 means that no confusing model exists; an infinite one that no
-    allocation refutes them all (the truth is tied).
+    enforce it. The constant is 0 if no confusing model exists, or if refuting them costs nothing; it is
+    infinite if no allocation refutes them all (the truth is tied and their limit).
     """
 
     family: str
@@ -66,6 +66,7 @@ class _Program:
             raise ParameterError(f"family={family!r}: accepted are 'bernoulli' and 'gaussian'")
         self.means, self.gaps, self.best_arm = means, gaps, best_arm
         self.family, self.sigma = family, sigma
+        self.tied = int((gaps == 0.0).sum()) > 1
         self.hopeless = False
         self.singles: list[Floats] = []  # divergences, models x arms
         self.single_models: list[Model] = []
@@ -90,7 +91,6 @@ class _Program:
         single = confusing.start == confusing.end
         self.singles += list(middle[possible & single])
         self.single_models += confusing.start[possible & single].tolist()
-        self.hopeless |= bool((middle.max(axis=1) == 0.0).any())
         for index in np.flatnonzero(possible & ~single):
             segment = _Segment(
                 confusing.first[index],
@@ -99,7 +99,7 @@ class _Program:
                 float(confusing.end[index]),
             )
             self.segments.append(segment)
-            self.hopeless |= segment.distance(self.means) <= SLACK
+            self.hopeless |= self.tied and segment.distance(self.means) <= SLACK
 
     def solve(self) -> LowerBound:
         """Alternate between the linear program and the models that it refutes too little."""
@@ -160,19 +160,20 @@ class _Program:
         from scipy.optimize import linprog
 
         rows = np.array(list(self.rows.values()))
-        scale = rows.max(axis=1, keepdims=True)
+        scale = rows.max(axis=1)
+        unit = scale.min()  # pulls are counted in 1 / unit, costs in the largest gap
         most = np.full(len(self.means), np.inf)
         most[self.best_arm] = 0.0  # refutes nothing
         solution = linprog(
-            self.gaps + SMALL,
-            A_ub=-rows / scale,
-            b_ub=-1.0 / scale[:, 0],
+            self.gaps / max(self.gaps.max(), 1e-300) + SMALL,
+            A_ub=-rows / scale[:, None],
+            b_ub=-unit / scale,
             bounds=np.column_stack([np.zeros(len(most)), most]),
-            options={"primal_feasibility_tolerance": 1e-10},
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
         if solution.status != 0:
             raise StructuredBanditsError(f"the Graves-Lai program failed: {solution.message}")
-        return np.asarray(solution.x)
+        return np.asarray(solution.x) / unit
 
     def _divergence(self, other: Floats) -> Floats:
         """Return the divergence of other means (a vector, or models x arms) from the truth, by arm."""
@@ -203,11 +204,14 @@ class _Program:
 
     def _slope(self, segment: _Segment, allocation: Floats, x: float) -> float:
         """Return the derivative of the refuting information along the segment."""
-        other = segment.means(x)
+        other, p = segment.means(x), self.means
         rise = segment.last - segment.first
+        if self.family == "gaussian":
+            steep = (other - p) / self.sigma**2
+        else:  # an outcome that the truth excludes adds nothing, also where the model does
+            steep = _quotient(1.0 - p, 1.0 - other) - _quotient(p, other)
         counts = (rise != 0.0) & (allocation > 0.0)
-        variance = self.sigma**2 if self.family == "gaussian" else (other * (1.0 - other))[counts]
-        return float(np.sum((allocation * (other - self.means) * rise)[counts] / variance))
+        return float((allocation * rise)[counts] @ steep[counts])
 
 
 @dataclass(frozen=True)
@@ -232,10 +236,27 @@ class _Segment:
 
 
 def kl_bernoulli(p: Floats, q: Floats) -> Floats:
-    """Return KL(Bernoulli(p), Bernoulli(q)): 0 log 0 = 0, infinite where q excludes an outcome."""
-    from scipy.special import rel_entr
+    """Return KL(Bernoulli(p), Bernoulli(q)): 0 log 0 = 0, infinite where q excludes an outcome.
 
-    return np.asarray(rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q))
+    The textbook's two terms nearly cancel for close p and q. With u = (q - p) / p and its mirror image v
+    their linear parts cancel exactly, which leaves p (u - log(1 + u)) + (1 - p) (v - log(1 + v)).
+    """
+    return _half_divergence(p, q) + _half_divergence(1.0 - p, 1.0 - q)
+
+
+def _half_divergence(p: Floats, q: Floats) -> Floats:
+    """Return p (u - log(1 + u)) for u = (q - p) / p, by its series for small u; q for p = 0."""
+    u = np.where(p > 0.0, (q - p) / np.where(p > 0.0, p, 1.0), 0.0)
+    series = u * u * (1 / 2 - u * (1 / 3 - u * (1 / 4 - u * (1 / 5 - u * (1 / 6 - u / 7)))))
+    with np.errstate(divide="ignore"):
+        plain = u - np.log1p(u)
+    return np.where(p > 0.0, p * np.where(np.abs(u) < 1e-3, series, plain), q)
+
+
+def _quotient(a: Floats, b: Floats) -> Floats:
+    """Return a / b with 0 / 0 = 0."""
+    with np.errstate(divide="ignore"):
+        return np.where(a > 0.0, a / np.where(a > 0.0, b, 1.0), 0.0)
 
 
 def _check_probabilities(means: Floats) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structured_bandits.structures.curves import CurveStructure, Piece
+from structured_bandits.structures.curves import Closed, CurveStructure, Piece
 from structured_bandits.structures.finite import FiniteStructure
 
 
@@ -36,6 +36,22 @@ def figure1_right() -> FiniteStructure:
             [0.8, 0.7, 0.84, 0.1],
             [0.8, 0.4, 0.6, 0.88],
             [0.8, 0.92, 0.6, 0.5],
+        ]
+    )
+
+
+def figure1_right_as_curves() -> CurveStructure:
+    """Return Figure 1 right as drawn: four regions of a parameter, with constant means on each.
+
+    For policies that need a parameter; the true model is any in [0, 0.25).
+    """
+    table = figure1_right().cells.table
+    ends = [0.0, 0.25, 0.5, 0.75, 1.0]
+    closed: tuple[Closed, ...] = ("left", "left", "left", "both")
+    return CurveStructure(
+        [
+            Piece(ends[row], ends[row + 1], table[row], table[row], closed[row])
+            for row in range(len(table))
         ]
     )
 

@@ -1,0 +1,45 @@
+"""The example that `structured-bandits init` writes."""
+
+from __future__ import annotations
+
+EXPERIMENT = """\
+# An experiment: run it with  structured-bandits compare experiment.toml
+title = "Three types of customers, three offers"
+caption = "Which policy finds the right offer soonest?"
+
+# What is known: a CSV table of models × arms, or a TOML file with the pieces of curves.
+structure = "models.csv"
+# The true model, by name (for curves: the parameter), or a list of means.
+truth = "families"
+# rewards = "bernoulli" (0 or 1), or "gaussian" with a sigma.
+rewards = "bernoulli"
+horizon = 10_000
+runs = 100
+
+# One table for each policy; `kind` is UCB, ImprovedUCB, SUCB, SAE, ASAE, WAGP (curves only) or
+# GreedyMLE, and the table's name if it is left out. Equal alpha means equal confidence widths.
+[policies.UCB]
+alpha = 2.0
+
+[policies.SUCB]
+alpha = 2.0
+
+[policies.SAE]
+alpha = 2.0
+beta = 1.0
+
+[policies."ASAE, slow periods"]
+kind = "ASAE"
+alpha = 2.0
+eta = 0.1
+reading = "theory"
+"""
+
+MODELS = """\
+model,discount,gift,free delivery
+students,0.60,0.35,0.30
+families,0.40,0.30,0.55
+collectors,0.40,0.65,0.20
+"""
+
+FILES = {"experiment.toml": EXPERIMENT, "models.csv": MODELS}

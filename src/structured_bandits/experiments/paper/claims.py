@@ -1,0 +1,225 @@
+"""What the paper says of its experiments, in our words, and what decides it.
+
+Every statement of Section 6, of the pull counts in Appendix F, of Section 3.1 and of the abstract that
+a simulation can decide. Arms are numbered from 1 in words, from 0 in the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from structured_bandits.experiments.evidence import (
+    EarlyRegret,
+    FewerPulls,
+    Flat,
+    Growing,
+    Linear,
+    LowerRegret,
+    NeverPulls,
+    ShareOfRegret,
+    Test,
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement, where the paper makes it, and the experiment and test that decide it."""
+
+    id: str
+    statement: str
+    where: str
+    experiment: str
+    test: Test
+
+
+CLAIMS = (
+    Claim(
+        "left-sae-much-lower",
+        "With an informative arm, SAE's regret is far below SUCB's (at most half).",
+        "§6, Figure 2a; abstract",
+        "fig2a",
+        LowerRegret("SAE", "SUCB", factor=0.5),
+    ),
+    Claim(
+        "left-asae-slightly-better",
+        "There, the anytime version does slightly better than SAE.",
+        "§6, Figure 2a",
+        "fig2a",
+        LowerRegret("ASAE", "SAE"),
+    ),
+    Claim(
+        "left-asae-below-sucb",
+        "There, ASAE's regret is below SUCB's too.",
+        "§6, Figure 2a",
+        "fig2a",
+        LowerRegret("ASAE", "SUCB"),
+    ),
+    Claim(
+        "left-sae-constant",
+        "There, SAE's regret stops growing (less than 2 % in the second half).",
+        "§6, Figure 2a",
+        "fig2a",
+        Flat("SAE"),
+    ),
+    Claim(
+        "left-asae-constant",
+        "In such structures the regret of ASAE is bounded over time (less than 2 % in the second half).",
+        "abstract; §4, Theorem 5",
+        "fig2a",
+        Flat("ASAE"),
+    ),
+    Claim(
+        "left-sucb-still-grows",
+        "There, SUCB's regret has not yet stopped growing at 10,000 pulls.",
+        "§6, Figure 2a",
+        "fig2a",
+        Growing("SUCB"),
+    ),
+    Claim(
+        "left-sucb-constant-later",
+        "With a longer horizon it stops as well (less than 2 % in the second half of 1,000,000 pulls).",
+        "§6, Figure 2a",
+        "fig2a-long",
+        Flat("SUCB"),
+    ),
+    Claim(
+        "left-sucb-pays-for-arm-3",
+        "SUCB pays for the models in which arm 3 is best (at least 90 % of its regret).",
+        "§6, Figure 2a",
+        "fig2a",
+        ShareOfRegret("SUCB", arm=2, share=0.9),
+    ),
+    Claim(
+        "left-fewer-pulls-of-arm-3",
+        "SAE pulls arm 3 far less often than SUCB (at most half).",
+        "App. F, Figure 3a; abstract",
+        "fig3a",
+        FewerPulls(2, "SAE", "SUCB", factor=0.5),
+    ),
+    Claim(
+        "left-more-pulls-of-arm-2",
+        "It pays for it with more pulls of arm 2 than SUCB makes.",
+        "App. F, Figure 3a",
+        "fig3a",
+        FewerPulls(1, "SUCB", "SAE"),
+    ),
+    Claim(
+        "flat-sae-above-sucb",
+        "When arm 2 tells nothing, SAE does worse than SUCB.",
+        "§6, Figure 2b",
+        "fig2b",
+        LowerRegret("SUCB", "SAE"),
+    ),
+    Claim(
+        "flat-sae-below-ucb",
+        "Even then, SAE stays below UCB.",
+        "§6, Figure 2b",
+        "fig2b",
+        LowerRegret("SAE", "UCB"),
+    ),
+    Claim(
+        "flat-no-fewer-pulls-of-arm-3",
+        "Then SAE no longer saves pulls of arm 3.",
+        "App. F, Figure 3b",
+        "fig3b",
+        FewerPulls(2, "SUCB", "SAE"),
+    ),
+    Claim(
+        "right-sucb-never-arm-4",
+        "SUCB discards arm 4 without a single pull.",
+        "§6, Figure 2c; App. F, Figure 3c",
+        "fig3c",
+        NeverPulls("SUCB", arm=3),
+    ),
+    Claim(
+        "right-sae-fewer-pulls-of-arm-3",
+        "SAE uses arm 4 to discard arm 3 sooner than SUCB does.",
+        "§6, Figure 2c",
+        "fig3c",
+        FewerPulls(2, "SAE", "SUCB"),
+    ),
+    Claim(
+        "right-sae-fewer-pulls-of-arm-2",
+        "SAE uses arm 4 to reduce the pulls of arm 2.",
+        "App. F, last sentence (errata, I-6)",
+        "fig3c",
+        FewerPulls(1, "SAE", "SUCB"),
+    ),
+    Claim(
+        "right-sae-much-lower",
+        "On this structure SAE's regret is far below SUCB's (at most half).",
+        "§3.1 (errata, I-27)",
+        "fig2c",
+        LowerRegret("SAE", "SUCB", factor=0.5),
+    ),
+    Claim(
+        "right-asae-below-sae",
+        "The anytime version has a smaller regret than SAE.",
+        "§6, Figure 2c",
+        "fig2c",
+        LowerRegret("ASAE", "SAE"),
+    ),
+    Claim(
+        "right-asae-below-sucb",
+        "The anytime version keeps a good performance: its regret is below SUCB's.",
+        "§6, Figure 2c",
+        "fig2c",
+        LowerRegret("ASAE", "SUCB"),
+    ),
+    Claim(
+        "right-sae-below-ucb",
+        "SAE's regret is below UCB's.",
+        "§3.3, Proposition 1; Figure 2c",
+        "fig2c",
+        LowerRegret("SAE", "UCB"),
+    ),
+    Claim(
+        "random-asae-below-sucb",
+        "On random structures ASAE does better than SUCB.",
+        "§6, Figure 2d",
+        "fig2d",
+        LowerRegret("ASAE", "SUCB", paired=True),
+    ),
+    Claim(
+        "random-asae-below-sae",
+        "On random structures ASAE does better than SAE.",
+        "§6, Figure 2d",
+        "fig2d",
+        LowerRegret("ASAE", "SAE", paired=True),
+    ),
+    Claim(
+        "random-asae-below-ucb",
+        "On random structures ASAE does better than UCB.",
+        "§6, Figure 2d",
+        "fig2d",
+        LowerRegret("ASAE", "UCB", paired=True),
+    ),
+    Claim(
+        "random-sae-starts-high",
+        "SAE has a high initial regret: at a tenth of the run it is above ASAE's.",
+        "§6, Figure 2d",
+        "fig2d",
+        EarlyRegret("SAE", "ASAE"),
+    ),
+    Claim(
+        "wagp-linear-left",
+        "WAGP has linear regret on Figure 1 left (second half ≥ 0.9 × first half).",
+        "§6, first paragraph",
+        "wagp-left",
+        Linear("WAGP"),
+    ),
+    Claim(
+        "wagp-linear-flat",
+        "WAGP has linear regret on Figure 1 left with a useless arm 2.",
+        "§6, first paragraph",
+        "wagp-flat",
+        Linear("WAGP"),
+    ),
+    Claim(
+        "wagp-linear-right",
+        "WAGP has linear regret on Figure 1 right.",
+        "§6, first paragraph",
+        "wagp-right",
+        Linear("WAGP"),
+    ),
+)

@@ -1,0 +1,155 @@
+"""Running experiments: each policy's runs are saved as they finish, and never played twice.
+
+A file's name holds a key, the hash of all that decides its numbers: settings, structure, runs, seed,
+sources and versions. So a killed run continues where it was, another setting gets files of its own,
+and a file that is not what its name says is named and left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.errors import FileFormatError, MeansOutsideUnitIntervalWarning
+from structured_bandits.experiments.settings import Experiment
+from structured_bandits.experiments.worlds import draw_random
+from structured_bandits.simulation.result import Result, load_result
+from structured_bandits.simulation.simulate import simulate, simulate_random
+from structured_bandits.sources import SOURCES_HASH
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How experiments are run."""
+
+    out: Path
+    runs: int | None = None  # None: as each experiment says
+    seed: int = 0
+    workers: int | None = None
+
+    def runs_of(self, experiment: Experiment) -> int:
+        """Return the number of runs of an experiment."""
+        return self.runs or experiment.runs
+
+
+def run_policy(experiment: Experiment, name: str, plan: Plan) -> Result:
+    """Return the runs of one policy, from its file if it has been played."""
+    path = result_path(experiment, name, plan)
+    if path.exists():
+        return _load(path, path.stem)
+    result = _play(experiment, name, plan)
+    result.info["key"] = path.stem
+    path.parent.mkdir(parents=True, exist_ok=True)
+    result.save(path)
+    return result
+
+
+def gather(experiment: Experiment, plan: Plan) -> Result:
+    """Return the result of all policies of an experiment."""
+    parts = {name: run_policy(experiment, name, plan) for name in experiment.specs}
+    first = next(iter(parts.values()))
+    tables = {
+        key: {name: getattr(part, key)[name] for name, part in parts.items()}
+        for key in ("regret", "pulls", "plans", "empty")
+    }
+    about = {name: part.info["policies"][name] for name, part in parts.items()}
+    return Result(checkpoints=first.checkpoints, **tables, info={**first.info, "policies": about})
+
+
+def result_path(experiment: Experiment, name: str, plan: Plan) -> Path:
+    """Return the file of a policy's runs."""
+    folder = plan.out / "data" / experiment.data
+    return folder / f"{name}-{key(experiment, name, plan)}.parquet"
+
+
+def key(experiment: Experiment, name: str, plan: Plan) -> str:
+    """Return a hash of all that decides the numbers."""
+    problem = experiment.problem
+    about = {
+        **experiment.plain,
+        "fingerprint": problem.structure.fingerprint if problem else None,
+        "means": problem.world.means.tolist() if problem else None,
+        "horizon": experiment.horizon,
+        "checkpoints": experiment.checkpoints,
+        "policy": [name, experiment.specs[name]],
+        "runs": plan.runs_of(experiment),
+        "seed": plan.seed,
+        "sources": SOURCES_HASH,
+        "versions": [np.__version__, version("numba")],
+    }
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def strangers(plan: Plan) -> list[Path]:
+    """Return the files among the data that this library did not name; nothing touches them."""
+    folder = plan.out / "data"
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not _ours(path)]
+
+
+def sweep(plan: Plan) -> None:
+    """Remove the unfinished files of runs that were killed."""
+    for path in (plan.out / "data").rglob("*.parquet.*.part"):
+        process = path.name.split(".")[-2]
+        if process.isdigit() and not Path(f"/proc/{process}").exists() and os.path.isdir("/proc"):
+            path.unlink(missing_ok=True)
+
+
+def _ours(path: Path) -> bool:
+    tail = path.name.rpartition("-")[2]
+    return (tail.endswith(".parquet") and len(tail) == 24) or path.name.endswith(".part")
+
+
+def _load(path: Path, name: str) -> Result:
+    try:
+        result = load_result(path)
+    except (FileFormatError, OSError) as error:
+        raise FileFormatError(
+            f"{path} cannot be read ({error}); it is left alone: move it away, or use another --out"
+        ) from None
+    if result.info.get("key") != name:
+        raise FileFormatError(
+            f"{path} was not written under this name; it is left alone: move it away, or use another "
+            "--out"
+        )
+    return result
+
+
+def compile_for(experiment: Experiment, name: str) -> None:
+    """Compile what a policy of an experiment needs, by playing a single pull."""
+    _play(replace(experiment, horizon=1), name, Plan(Path(), runs=1, workers=1))
+
+
+def _play(experiment: Experiment, name: str, plan: Plan) -> Result:
+    options: dict[str, Any] = {
+        "runs": plan.runs_of(experiment),
+        "seed": plan.seed,
+        "checkpoints": experiment.checkpoints,
+        "workers": plan.workers,
+    }
+    problem = experiment.problem
+    with warnings.catch_warnings():  # random structures leave [0, 1] on purpose (errata, I-11)
+        warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)
+        if problem is not None:
+            chosen = {name: experiment.policies(problem)[name]}
+            return simulate(chosen, problem.world, experiment.horizon, **options)
+        return simulate_random(_Draw(experiment, name), experiment.horizon, **options)
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Draws a structure and, on it, one policy of an experiment; every policy meets the same ones."""
+
+    experiment: Experiment
+    name: str
+
+    def __call__(self, rng: np.random.Generator) -> tuple[dict[str, Any], Any]:
+        problem = draw_random(rng)
+        return {self.name: self.experiment.policies(problem)[self.name]}, problem.world

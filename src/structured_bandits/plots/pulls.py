@@ -1,0 +1,53 @@
+"""Bars of mean pulls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.simulation.result import Result, mean_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class PullCounts:
+    """Mean pulls of each arm by a policy, and their 95 % intervals."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+def pull_counts(result: Result) -> dict[str, PullCounts]:
+    """Return the mean pulls of each policy."""
+    return {
+        name: PullCounts(*mean_interval(pulls.astype(np.float64)))
+        for name, pulls in result.pulls.items()
+    }
+
+
+def draw_pulls(
+    result: Result, arm_names: tuple[str, ...], skip: int | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw mean pulls of each arm as bars with 95 % intervals; `skip` leaves an arm out."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    arms = [arm for arm in range(len(arm_names)) if arm != skip]
+    width = 0.8 / len(result.policies)
+    for number, (name, counts) in enumerate(pull_counts(result).items()):
+        places = np.arange(len(arms)) + (number - 0.5 * (len(result.policies) - 1)) * width
+        bars = counts.mean[arms]
+        errors = np.nan_to_num([bars - counts.low[arms], counts.high[arms] - bars])
+        ax.bar(places, bars, width, yerr=errors, label=name, error_kw={"lw": 0.8, "ecolor": "0.4"})
+    ax.set_xticks(range(len(arms)), [f"arm {arm_names[arm]}" for arm in arms])
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.set_ylabel("mean pulls")
+    ax.legend(title=f"mean of {result.runs} runs,\n95 % interval", frameon=False)
+    return ax

@@ -1,0 +1,172 @@
+"""The page of a reproduction or comparison: one HTML file that opens from disk, without a network."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+from structured_bandits.errors import FileFormatError
+from structured_bandits.experiments.evidence import FAILS, HOLDS, OPEN, Verdict
+from structured_bandits.experiments.paper.claims import Claim
+from structured_bandits.experiments.settings import Experiment
+from structured_bandits.simulation.result import Result
+
+GENERATOR = '<meta name="generator" content="structured-bandits">'
+MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?"}
+CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open"}
+
+
+@dataclass
+class Shown:
+    """A figure of the page: its experiment, its picture and the numbers under it."""
+
+    experiment: Experiment
+    svg: str
+    result: Result | None
+
+
+@dataclass
+class Page:
+    """All that the page says."""
+
+    title: str
+    lead: str
+    presets: dict[str, str]  # name -> what it is
+    shown: list[Shown] = field(default_factory=list)
+    claims: tuple[Claim, ...] = ()
+    verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # preset -> claim id
+    notes: list[tuple[str, str]] = field(default_factory=list)  # erratum, what it means here
+    facts: dict[str, str] = field(default_factory=dict)  # seed, versions, time
+
+
+def tally(verdicts: dict[str, Verdict]) -> str:
+    """Return how many claims hold, do not and are undecided."""
+    counts = Counter(verdict.outcome for verdict in verdicts.values())
+    return f"{counts[HOLDS]} hold, {counts[FAILS]} do not, {counts[OPEN]} undecided"
+
+
+def check_page(path: Path) -> None:
+    """Raise if a file of somebody else stands where the page goes."""
+    if path.exists() and GENERATOR not in path.read_text(encoding="utf-8", errors="replace")[:2000]:
+        raise FileFormatError(
+            f"{path} was not written by this program; it is left alone: move it away, or use another "
+            "--out"
+        )
+
+
+def write_page(page: Page, path: Path) -> None:
+    """Write the page; it appears under its name only once it is complete."""
+    part = path.with_suffix(".part")
+    part.write_text(page_html(page), encoding="utf-8")
+    part.replace(path)
+
+
+def page_html(page: Page) -> str:
+    """Return the page."""
+    style = files("structured_bandits.report").joinpath("page.css").read_text(encoding="utf-8")
+    body = [f"<h1>{_text(page.title)}</h1>", f"<p>{_text(page.lead)}</p>"]
+    if page.claims:
+        body.append(_claims_html(page))
+    body += [_figure_html(shown, page) for shown in page.shown]
+    if page.notes:
+        items = "".join(f"<dt>{_text(i)}</dt><dd>{_text(text)}</dd>" for i, text in page.notes)
+        body.append(
+            f'<section id="errata"><h2>Errata that matter here</h2><dl>{items}</dl></section>'
+        )
+    facts = "".join(
+        f"<tr><th>{_text(k)}</th><td>{_text(v)}</td></tr>" for k, v in page.facts.items()
+    )
+    body.append(f'<section id="facts"><h2>How it was made</h2><table>{facts}</table></section>')
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{GENERATOR}\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{_text(page.title)}</title>\n<style>{style}</style>\n</head>\n"
+        f"<body>\n<main>\n{chr(10).join(body)}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _claims_html(page: Page) -> str:
+    heads = "".join(f"<th>{_text(preset)}</th>" for preset in page.verdicts)
+    rows = []
+    for claim in page.claims:
+        cells = "".join(
+            f'<td data-label="{_text(preset)}">{_verdict_html(verdicts.get(claim.id))}</td>'
+            for preset, verdicts in page.verdicts.items()
+        )
+        rows.append(
+            f'<tr id="claim-{claim.id}"><td class="claim">{_text(claim.statement)}'
+            f'<span class="where">{_text(claim.where)}</span></td>{cells}</tr>'
+        )
+    presets = "".join(
+        f"<li><b>{_text(name)}</b>: {_text(page.presets[name])} <b>{tally(verdicts)}.</b></li>"
+        for name, verdicts in page.verdicts.items()
+    )
+    return (
+        f'<section id="claims"><h2>Do the claims hold?</h2><ul>{presets}</ul>'
+        f'<table class="claims"><thead><tr><th>claim</th>{heads}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></section>"
+    )
+
+
+def _verdict_html(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "not run"
+    return (
+        f'<span class="{CLASSES[verdict.outcome]}">{MARKS[verdict.outcome]} {verdict.outcome}</span>'
+        f'<span class="numbers">{_text(verdict.numbers)}</span>'
+    )
+
+
+def _figure_html(shown: Shown, page: Page) -> str:
+    experiment = shown.experiment
+    several = len(page.presets) > 1
+    title = experiment.title + (f" ({experiment.preset})" if several else "")
+    lines = [_text(experiment.caption), _text(_setting_text(experiment, shown.result))]
+    table = _result_html(shown.result) if shown.result and experiment.figure == "regret" else ""
+    return (
+        f'<section><h2>{_text(title)}</h2><figure id="{experiment.id}-{_slug(experiment.preset)}">'
+        f"{shown.svg}<figcaption>{'<br>'.join(line for line in lines if line)}</figcaption></figure>"
+        f"{table}</section>"
+    )
+
+
+def _setting_text(experiment: Experiment, result: Result | None) -> str:
+    where = f"True model {experiment.problem.truth}; " if experiment.problem else ""
+    if result is None:
+        return f"{where}the gaps that remove an arm are those of beta = 1."
+    rewards = experiment.plain.get("rewards") or "bernoulli"
+    return f"{where}{experiment.horizon:,} pulls, {result.runs} runs, {rewards} rewards."
+
+
+def _result_html(result: Result) -> str:
+    rows = []
+    for name, row in result.summary().iterrows():
+        policy = result.info["policies"][name].get("parameters", {})
+        shown = ", ".join(
+            f"{key}={policy[key]}" for key in ("alpha", "beta", "eta", "reading") if key in policy
+        )
+        cells = [
+            str(name),
+            f"{row['mean']:.1f}",
+            f"{row['low']:.1f} to {row['high']:.1f}",
+            f"{row['median']:.1f}",
+            str(row["width"]),
+            shown,
+        ]
+        rows.append("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>")
+    heads = ("policy", "mean regret", "95 % interval", "median", "width", "parameters")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div class="scroll">{table}</div>'
+
+
+def _slug(text: str) -> str:
+    return text.replace(" ", "-")
+
+
+def _text(text: str) -> str:
+    return html.escape(str(text))
