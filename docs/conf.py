@@ -1,0 +1,63 @@
+"""The Sphinx site: `sphinx-build -W --keep-going -b html docs docs/_build/html`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
+
+import structured_bandits
+
+project = "structured-bandits"
+author = "the authors of structured-bandits"
+version = release = structured_bandits.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+
+myst_heading_anchors = 4  # pages link to each other's headings
+
+html_theme = "furo"
+html_title = f"structured-bandits {version}"
+html_show_copyright = False
+
+napoleon_numpy_docstring = False
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_type_aliases = {name: name for name in ("Flags", "Floats", "Ints")}  # said in api.md
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 80
+default_role = "code"  # docstrings write `name`, not ``name``
+
+
+def escape(text: str) -> str:
+    """Return text in which stars, bars and underscores mean themselves, except inside backticks."""
+    parts = re.split(r"(``?[^`]+``?)", text)
+    parts[::2] = [re.sub(r"([*|_])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def plain_docstring(
+    app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]
+) -> None:
+    """Let docstrings say A*_i, |x| and n_k, which reStructuredText would take for markup.
+
+    Examples stay as they are. Of a property, napoleon takes "this: that" on the first line for a
+    type; an empty comment, "..", becomes that line.
+    """
+    example = False
+    for number, line in enumerate(lines):
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        if not example:
+            lines[number] = escape(line)
+    if what in ("attribute", "data", "property"):
+        lines[:0] = ["..", ""]
+
+
+def setup(app: Any) -> None:
+    """Put the hook before napoleon's, which writes markup of its own."""
+    app.connect("autodoc-process-docstring", plain_docstring, priority=400)
