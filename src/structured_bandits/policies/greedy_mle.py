@@ -28,10 +28,11 @@ class _GreedyMLE(NamedTuple):
 class GreedyMLE(StructuredPolicy, _GreedyMLE):
     """Play the best arm of the model with the least squares sum_i T_i (mean_i - mu_i(theta))^2.
 
-    That is the most likely model for Gaussian rewards of equal variance. No exploration: regret is
-    logarithmic if the structure has no decoy, a model with another best arm that looks right on it,
-    and linear with positive probability otherwise (Slivkins, Xu, Zuo). The first model wins a tie,
-    also before the first pull. It decides at every pull: its plans hold one.
+    That is the most likely model for Gaussian rewards of equal variance. No exploration: with
+    finitely many models, regret is logarithmic if there is no decoy, a model with another best arm that
+    looks right on it, and linear with positive probability otherwise (Slivkins, Xu, Zuo).
+    The first model wins a tie, also before the first pull. It decides at every pull: its plans hold
+    one.
     """
 
     def __new__(

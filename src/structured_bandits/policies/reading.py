@@ -29,7 +29,7 @@ class Reading(NamedTuple):
     period_end: PeriodEnd = "truncate"
 
 
-#: "theory": what the proofs need. "figures": the reading found to fit the paper's plots.
+#: "theory": what the proofs need. "figures": what agreed best with the paper's words on its plots.
 #: "pseudocode": Algorithm 2 to the letter.
 READINGS = {
     "theory": Reading(),

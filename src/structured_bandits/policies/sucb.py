@@ -50,9 +50,9 @@ class SUCB(StructuredPolicy, _SUCB):
     """Play the best arm of the most optimistic model that fits the data at level log t.
 
     The set is {theta : |mean_i - mu_i(theta)| < 2 sigma sqrt(alpha log t / T_i) for all pulled i};
-    on equal values the lowest arm is played. If nothing fits, the structure is wrong: this is
-    counted, and the highest UCB index among the arms that are best in some model is played (errata,
-    I-15). The paper's own parameter is twice our alpha (docs/notation.md).
+    on equal values the lowest arm is played. If nothing fits, a sign that the structure is wrong,
+    this is counted, and the highest UCB index among the arms that are best in some model is played
+    (errata, I-15). The paper's own parameter is twice our alpha (docs/notation.md).
     """
 
     def __new__(
