@@ -458,6 +458,18 @@ def test_units_do_not_matter(right: sb.Analysis) -> None:
         assert row(large, start).valid == row(small, start).valid
 
 
+def test_policies_with_and_without_names(right: sb.Analysis) -> None:
+    sae, sucb = sb.SAE(right.structure, SMALL), sb.SUCB(right.structure)
+    for policies, names in (
+        (sae, {"SAE"}),
+        ([sae, sucb], {"SAE", "SUCB"}),
+        ((sucb, sucb), {"SUCB", "SUCB 2"}),
+        ({"mine": sucb}, {"mine"}),
+    ):
+        table = right.bounds(SMALL, policies)
+        assert set(table[table.side == "upper"].policy) == names
+
+
 def test_a_truth_outside_the_structure() -> None:
     structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
     analysis = sb.analyse(structure, [0.75, 0.35])

@@ -221,14 +221,15 @@ class Analysis:
     def bounds(
         self,
         horizon: int,
-        policies: Mapping[str, PolicyLike] | None = None,
+        policies: Mapping[str, PolicyLike] | Iterable[PolicyLike] | PolicyLike | None = None,
         convergence: float = 1.0,
     ) -> pandas.DataFrame:
         """Return the upper bounds of these policies and the lower bounds at `horizon`, as a table.
 
-        By default the policies have the parameters of the theorems. A row says what the bound is, its
-        value with corrected constants, whether its conditions hold and if not, why, the value with
-        the constants `printed` in the paper and the erratum that explains the difference.
+        `policies` is one of them, several, or several by name; by default they have the parameters of
+        the theorems. A row says what the bound is, its value with corrected constants, whether its
+        conditions hold and if not, why, the value with the constants `printed` in the paper and the
+        erratum that explains the difference.
         `convergence` is the constant c of Theorem 6, which concerns policies that play arm i at most
         c log(t) / Delta_i^2 times in t pulls, in every model.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 def bounds_table(
     analysis: Analysis,
     horizon: int,
-    policies: Mapping[str, PolicyLike] | None,
+    policies: Mapping[str, PolicyLike] | Iterable[PolicyLike] | PolicyLike | None,
     convergence: float,
 ) -> pd.DataFrame:
     """Return the table of `Analysis.bounds`."""
     if policies is None:
         policies = theorem_policies(analysis.structure, horizon)
+    policies = _named(policies)
     rows: list[Bound] = []
     for name, policy in policies.items():
         if getattr(policy, "structure", analysis.structure) not in (analysis.structure, None):
@@ -50,6 +51,18 @@ def bounds_table(
         ]
     rows.append(graves_lai_bound(analysis, horizon, "bernoulli", 0.5))
     return pd.DataFrame([bound.row() for bound in rows])
+
+
+def _named(policies: Any) -> dict[str, PolicyLike]:
+    """Return policies by name: as given, or by their kinds, numbered if a kind comes again."""
+    if isinstance(policies, Mapping):
+        return dict(policies)
+    named: dict[str, PolicyLike] = {}
+    for policy in [policies] if hasattr(policies, "plan") else policies:
+        kind = type(policy).__name__
+        same = sum(type(other).__name__ == kind for other in named.values())
+        named[f"{kind} {same + 1}" if same else kind] = policy
+    return named
 
 
 def theorem_policies(
