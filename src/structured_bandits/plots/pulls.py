@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.plots.regret import legend_below
 from structured_bandits.simulation.result import Result, mean_interval
 
 if TYPE_CHECKING:
@@ -49,5 +50,5 @@ def draw_pulls(
     ax.set_xticks(range(len(arms)), [f"arm {arm_names[arm]}" for arm in arms])
     ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.set_ylabel("mean pulls")
-    ax.legend(title=f"mean of {result.runs} runs,\n95 % interval", frameon=False)
+    legend_below(ax, f"mean of {result.runs} runs, 95 % interval")
     return ax

@@ -50,5 +50,16 @@ def draw_regret(result: Result, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("regret")
     ax.margins(x=0)
     ax.set_ylim(bottom=0)
-    ax.legend(title=f"mean of {result.runs} runs, 95 % band;\ndotted: median", frameon=False)
+    legend_below(ax, f"mean of {result.runs} runs, 95 % band; dotted: median")
     return ax
+
+
+def legend_below(ax: Axes, title: str) -> None:
+    """Put the legend under the axes, where it hides nothing."""
+    ax.legend(
+        title=title,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncols=min(4, len(ax.get_legend_handles_labels()[0])),
+        frameon=False,
+    )
