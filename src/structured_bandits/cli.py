@@ -131,7 +131,7 @@ def reproduce(
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where results go; results/NAME of the file.",
+    help="Where results go; results/NAME beside the file.",
 )
 def compare(
     file: Path,
@@ -146,9 +146,11 @@ def compare(
     from structured_bandits.experiments.settings import read_experiment
     from structured_bandits.report.run import compare as run
 
-    with _complaints():
+    with _complaints(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # errors say what matters
         experiment = read_experiment(file, preset)
-        run(experiment, Plan(out or Path("results") / file.stem, runs, seed, workers), click.echo)
+        folder = out or file.parent / "results" / file.stem
+        run(experiment, Plan(folder, runs, seed, workers), click.echo)
 
 
 @main.command()
@@ -175,7 +177,8 @@ def _complaints() -> Iterator[None]:
     except StructuredBanditsError as error:
         raise Complaint(str(error)) from None
     except KeyboardInterrupt:
-        raise Complaint("stopped; the same command continues where it was") from None
+        click.echo("stopped; the same command goes on with the policies that are missing", err=True)
+        raise SystemExit(130) from None
 
 
 def _truth(structure: Structure, text: str) -> Any:

@@ -1,8 +1,8 @@
 """How a simulation decides a claim: a difference of means, and on which side of 0 it lies.
 
-It is decided if it lies eight standard errors from 0. That is far more than a single test needs, but
-regret has heavy tails, and a verdict should be the same with another seed: what is nearer to 0 is
-undecided at this number of runs.
+It is decided if it lies eight standard errors from 0. That is far more than a single test needs: regret
+has heavy tails, and at three or five some verdicts changed with the seed. What is nearer to 0 is
+undecided at this number of runs, and the verdict says which way it leans.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Verdict:
 
     outcome: str
     numbers: str
+    leaning: str = ""  # of an undecided claim: how many standard errors for or against it
 
 
 class Test(Protocol):
@@ -90,6 +91,7 @@ class NeverPulls:
         """Count the runs that pull it."""
         pulled = int((result.pulls[self.policy][:, self.arm] > 0).sum())
         words = f"{self.policy} pulls arm {self.arm + 1} in {pulled} of {result.runs} runs"
+        words += f", {result.pulls[self.policy][:, self.arm].mean():.0f} times on average over all"
         return Verdict(FAILS if pulled else HOLDS, words)
 
 
@@ -122,7 +124,9 @@ class Growing:
         """Turn the verdict of `Flat` round."""
         verdict = Flat(self.policy, self.share).decide(result)
         turned = {HOLDS: FAILS, FAILS: HOLDS, OPEN: OPEN}
-        return Verdict(turned[verdict.outcome], verdict.numbers)
+        count, _, side = verdict.leaning.rpartition(" ")
+        leaning = f"{count} {'against' if side == 'for' else 'for'}" if side else ""
+        return Verdict(turned[verdict.outcome], verdict.numbers, leaning)
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,9 @@ def _below_zero(one: Floats, two: Floats, paired: bool, words: str) -> Verdict:
     if difference == 0.0 and error == 0.0:
         outcome = FAILS  # it is not below
     away = f"{abs(distance):.1f} standard errors" if error > 0.0 else "the same in every run"
-    return Verdict(outcome, f"{words} = {difference:.1f} ± {error:.1f} ({away})")
+    side = "for" if distance < 0.0 else "against"
+    leaning = f"{abs(distance):.1f} s.e. {side}" if outcome == OPEN else ""
+    return Verdict(outcome, f"{words} = {difference:.1f} ± {error:.1f} ({away})", leaning)
 
 
 def difference_of_means(one: Floats, two: Floats, paired: bool) -> tuple[float, float]:

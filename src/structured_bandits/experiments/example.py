@@ -11,7 +11,7 @@ caption = "Which policy finds the right offer soonest?"
 structure = "models.csv"
 # The true model, by name (for curves: the parameter), or a list of means.
 truth = "families"
-# rewards = "bernoulli" (0 or 1), or "gaussian" with a sigma.
+# rewards = "bernoulli" (0 or 1), or "gaussian" with a sigma, say sigma = 0.5.
 rewards = "bernoulli"
 horizon = 10_000
 runs = 100

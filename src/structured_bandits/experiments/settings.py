@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from structured_bandits.checks import checked_above, checked_count
+from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import (
     FileFormatError,
     MeansOutsideUnitIntervalWarning,
@@ -60,11 +61,17 @@ class Experiment:
     plain: dict[str, Any]  # all that decides the numbers, for the key of saved results
 
     def policies(self, problem: Problem) -> dict[str, PolicyLike]:
-        """Return the policies for a problem."""
-        return {
-            name: build_policy(spec, problem.structure, self.horizon)
-            for name, spec in self.specs.items()
-        }
+        """Return the policies for a problem; on Gaussian rewards they have no bounds but a sigma."""
+        usual: dict[str, Any] = {}
+        if isinstance(problem.world, Gaussian):
+            usual = {"reward_range": "unbounded", "sigma": problem.world.sigma}
+        built = {}
+        for name, spec in self.specs.items():
+            try:
+                built[name] = build_policy({**usual, **spec}, problem.structure, self.horizon)
+            except StructuredBanditsError as error:
+                raise FileFormatError(f"{self.path}, policies.{name}: {error}") from None
+        return built
 
 
 def read_experiment(path: Path, preset: str | None = None) -> Experiment:

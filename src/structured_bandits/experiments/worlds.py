@@ -58,6 +58,8 @@ def named_problem(path: Path, name: str, truth: Any, rewards: str, sigma: float)
         structure = _structure_file(path, name)
     if truth is None:
         raise FileFormatError(f"{path}: 'truth' is missing; it names the true model")
+    if structure.kind == "finite" and isinstance(truth, int):
+        raise FileFormatError(f"{path}, truth={truth}: give the name of the true model, in quotes")
     means = true_means(structure, truth)
     world = Bernoulli(means) if rewards == "bernoulli" else Gaussian(means, sigma)
     return Problem(structure, truth, world)

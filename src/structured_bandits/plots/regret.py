@@ -46,6 +46,7 @@ def draw_regret(result: Result, ax: Axes | None = None) -> Axes:
         ax.fill_between(curve.t, curve.low, curve.high, color=line.get_color(), alpha=0.2, lw=0)
         ax.plot(curve.t, curve.median, color=line.get_color(), lw=0.9, ls=":")
     ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.yaxis.set_major_formatter("{x:,.0f}" if ax.get_ylim()[1] > 10.0 else "{x:g}")
     ax.set_xlabel("pulls")
     ax.set_ylabel("regret")
     ax.margins(x=0)

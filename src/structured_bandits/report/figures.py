@@ -27,7 +27,7 @@ def draw_experiment(experiment: Experiment, result: Result | None) -> Figure:
     if experiment.figure == "structure" and problem is not None:
         figure = Figure(figsize=figure_size(problem.structure), layout="constrained")
         analysis = analyse(problem.structure, problem.truth)
-        draw_structure(analysis, experiment.horizon, ax=figure.subplots())
+        draw_structure(analysis, experiment.horizon, beta=3.0, ax=figure.subplots())
         return figure
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     assert result is not None

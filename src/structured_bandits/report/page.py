@@ -12,9 +12,11 @@ from structured_bandits.errors import FileFormatError
 from structured_bandits.experiments.evidence import FAILS, HOLDS, OPEN, Verdict
 from structured_bandits.experiments.paper.claims import Claim
 from structured_bandits.experiments.settings import Experiment
+from structured_bandits.policies.reading import READINGS
 from structured_bandits.simulation.result import Result
 
 GENERATOR = '<meta name="generator" content="structured-bandits">'
+READING_NAMES = {"/".join(reading): name for name, reading in READINGS.items()}
 MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?"}
 CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open"}
 
@@ -70,6 +72,11 @@ def page_html(page: Page) -> str:
     body = [f"<h1>{_text(page.title)}</h1>", f"<p>{_text(page.lead)}</p>"]
     if page.claims:
         body.append(_claims_html(page))
+    links = "".join(
+        f'<li><a href="#{_anchor(shown.experiment)}">{_text(_title(shown.experiment, page))}</a></li>'
+        for shown in page.shown
+    )
+    body.append(f'<nav><h2>Figures</h2><ul class="contents">{links}</ul></nav>')
     body += [_figure_html(shown, page) for shown in page.shown]
     if page.notes:
         items = "".join(f"<dt>{_text(i)}</dt><dd>{_text(text)}</dd>" for i, text in page.notes)
@@ -99,7 +106,7 @@ def _claims_html(page: Page) -> str:
         )
         rows.append(
             f'<tr id="claim-{claim.id}"><td class="claim">{_text(claim.statement)}'
-            f'<span class="where">{_text(claim.where)}</span></td>{cells}</tr>'
+            f'<span class="where">{_text(claim.where)} · {_text(claim.id)}</span></td>{cells}</tr>'
         )
     presets = "".join(
         f"<li><b>{_text(name)}</b>: {_text(page.presets[name])} <b>{tally(verdicts)}.</b></li>"
@@ -115,20 +122,24 @@ def _claims_html(page: Page) -> str:
 def _verdict_html(verdict: Verdict | None) -> str:
     if verdict is None:
         return "not run"
+    leaning = f" ({verdict.leaning})" if verdict.leaning else ""
+    mark = f"{MARKS[verdict.outcome]} {verdict.outcome}{leaning}"
     return (
-        f'<span class="{CLASSES[verdict.outcome]}">{MARKS[verdict.outcome]} {verdict.outcome}</span>'
+        f'<span class="{CLASSES[verdict.outcome]}">{mark}</span>'
         f'<span class="numbers">{_text(verdict.numbers)}</span>'
     )
 
 
 def _figure_html(shown: Shown, page: Page) -> str:
     experiment = shown.experiment
-    several = len(page.presets) > 1
-    title = experiment.title + (f" ({experiment.preset})" if several else "")
     lines = [_text(experiment.caption), _text(_setting_text(experiment, shown.result))]
-    table = _result_html(shown.result) if shown.result and experiment.figure == "regret" else ""
+    table = ""
+    if shown.result:
+        pulls = experiment.figure == "pulls"
+        table = _pulls_html(experiment, shown.result) if pulls else _result_html(shown.result)
+    title = _title(experiment, page)
     return (
-        f'<section><h2>{_text(title)}</h2><figure id="{experiment.id}-{_slug(experiment.preset)}">'
+        f'<section><h2>{_text(title)}</h2><figure id="{_anchor(experiment)}">'
         f"{shown.svg}<figcaption>{'<br>'.join(line for line in lines if line)}</figcaption></figure>"
         f"{table}</section>"
     )
@@ -137,17 +148,20 @@ def _figure_html(shown: Shown, page: Page) -> str:
 def _setting_text(experiment: Experiment, result: Result | None) -> str:
     where = f"True model {experiment.problem.truth}; " if experiment.problem else ""
     if result is None:
-        return f"{where}the gaps that remove an arm are those of beta = 1."
-    rewards = experiment.plain.get("rewards") or "bernoulli"
+        return f"{where}the gaps that remove an arm are those of beta = 3."
+    rewards = (experiment.plain.get("rewards") or "bernoulli").capitalize()
     return f"{where}{experiment.horizon:,} pulls, {result.runs} runs, {rewards} rewards."
 
 
 def _result_html(result: Result) -> str:
     rows = []
     for name, row in result.summary().iterrows():
-        policy = result.info["policies"][name].get("parameters", {})
+        policy = dict(result.info["policies"][name].get("parameters", {}))
+        policy["reading"] = READING_NAMES.get(str(policy.get("reading")))
         shown = ", ".join(
-            f"{key}={policy[key]}" for key in ("alpha", "beta", "eta", "reading") if key in policy
+            f"{key}={policy[key]}"
+            for key in ("alpha", "beta", "eta", "reading")
+            if policy.get(key) is not None
         )
         cells = [
             str(name),
@@ -157,15 +171,34 @@ def _result_html(result: Result) -> str:
             str(row["width"]),
             shown,
         ]
-        rows.append("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>")
+        rows.append(cells)
     heads = ("policy", "mean regret", "95 % interval", "median", "width", "parameters")
-    head = "".join(f"<th>{name}</th>" for name in heads)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return _table_html(heads, rows)
+
+
+def _pulls_html(experiment: Experiment, result: Result) -> str:
+    assert experiment.problem is not None
+    names = experiment.problem.structure.arm_names
+    rows = [
+        [name, *(f"{mean:,.1f}" for mean in pulls.mean(axis=0))]
+        for name, pulls in result.pulls.items()
+    ]
+    return _table_html(("mean pulls of", *(f"arm {name}" for name in names)), rows)
+
+
+def _table_html(heads: tuple[str, ...], rows: list[list[str]]) -> str:
+    head = "".join(f"<th>{_text(name)}</th>" for name in heads)
+    body = "".join("<tr>" + "".join(f"<td>{_text(c)}</td>" for c in row) + "</tr>" for row in rows)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="scroll">{table}</div>'
 
 
-def _slug(text: str) -> str:
-    return text.replace(" ", "-")
+def _title(experiment: Experiment, page: Page) -> str:
+    return experiment.title + (f" ({experiment.preset})" if len(page.presets) > 1 else "")
+
+
+def _anchor(experiment: Experiment) -> str:
+    return f"{experiment.id}-{experiment.preset}".replace(" ", "-")
 
 
 def _text(text: str) -> str:

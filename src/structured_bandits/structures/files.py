@@ -23,12 +23,12 @@ def read_table(
         raise FileFormatError(f"{path}: expected a header with arm names and a row per model")
     (_, header), *rows = lines
     header = [cell.strip() for cell in header]
+    _check_header(path, header)
     for line, row in rows:
         if len(row) != len(header):
             raise FileFormatError(
                 f"{path}, line {line}: {len(row)} cells where the header has {len(header)}"
             )
-    _check_header(path, header)
     named = header[0].lower() in ("", "model") or not any(_is_number(row[0]) for _, row in rows)
     first = 1 if named else 0
     means = [
