@@ -135,11 +135,12 @@ def _figure_html(shown: Shown, page: Page) -> str:
     lines = [_text(experiment.caption), _text(_setting_text(experiment, shown.result))]
     table = ""
     if shown.result:
-        pulls = experiment.figure == "pulls"
-        table = _pulls_html(experiment, shown.result) if pulls else _result_html(shown.result)
-    title = _title(experiment, page)
+        names = experiment.problem.structure.arm_names if experiment.problem else ()
+        pulls = experiment.figure == "pulls" and names
+        table = _pulls_html(names, shown.result) if pulls else _result_html(shown.result)
     return (
-        f'<section><h2>{_text(title)}</h2><figure id="{_anchor(experiment)}">'
+        f"<section><h2>{_text(_title(experiment, page))}</h2>"
+        f'<figure class="{experiment.figure}" id="{_anchor(experiment)}">'
         f"{shown.svg}<figcaption>{'<br>'.join(line for line in lines if line)}</figcaption></figure>"
         f"{table}</section>"
     )
@@ -176,9 +177,7 @@ def _result_html(result: Result) -> str:
     return _table_html(heads, rows)
 
 
-def _pulls_html(experiment: Experiment, result: Result) -> str:
-    assert experiment.problem is not None
-    names = experiment.problem.structure.arm_names
+def _pulls_html(names: tuple[str, ...], result: Result) -> str:
     rows = [
         [name, *(f"{mean:,.1f}" for mean in pulls.mean(axis=0))]
         for name, pulls in result.pulls.items()
