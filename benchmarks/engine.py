@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pull_by_pull
+from fresh_package import fresh_package
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
@@ -135,12 +133,7 @@ sb.simulate(sb.SAE(s, 1000), sb.Bernoulli([0.8, 0.7]), 1000, runs=1)
 
 def starts() -> None:
     """Time whole processes on a copy of the package, whose cache is empty at first."""
-    package = Path(sb.__file__).parent
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(
-            package, Path(folder) / package.name, ignore=shutil.ignore_patterns("__pycache__")
-        )
-        environment = {**os.environ, "PYTHONPATH": folder}
+    with fresh_package() as (_, environment):
         command = [sys.executable, "-c", FIRST_RESULT]
         play = lambda: subprocess.run(command, env=environment, check=True)  # noqa: E731
         cold = seconds(play, 1)

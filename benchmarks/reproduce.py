@@ -8,8 +8,6 @@ both and are left out.
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pull_by_pull
+from fresh_package import fresh_package
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.catalogue import experiments
@@ -89,12 +88,7 @@ def main() -> None:
 
 def whole() -> None:
     """Time the command on a copy of the package, whose cache of compiled code is empty at first."""
-    package = Path(sb.__file__).parent
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(
-            package, Path(folder) / package.name, ignore=shutil.ignore_patterns("__pycache__")
-        )
-        environment = {**os.environ, "PYTHONPATH": folder}
+    with fresh_package() as (folder, environment):
         for place, words in (("a", "compiling everything"), ("b", "from the cache")):
             command = [sys.executable, "-m", "structured_bandits", "reproduce"]
             begin = time.perf_counter()

@@ -26,7 +26,14 @@ class Verdict:
 
     outcome: str
     numbers: str
-    leaning: str = ""  # of an undecided claim: how many standard errors for or against it
+    distance: float = 0.0  # in standard errors; below 0 speaks for the claim
+
+    @property
+    def leaning(self) -> str:
+        """Of an undecided claim: how many standard errors for or against it."""
+        if self.outcome != OPEN:
+            return ""
+        return f"{abs(self.distance):.1f} s.e. {'for' if self.distance < 0.0 else 'against'}"
 
 
 class Test(Protocol):
@@ -124,9 +131,7 @@ class Growing:
         """Turn the verdict of `Flat` round."""
         verdict = Flat(self.policy, self.share).decide(result)
         turned = {HOLDS: FAILS, FAILS: HOLDS, OPEN: OPEN}
-        count, _, side = verdict.leaning.rpartition(" ")
-        leaning = f"{count} {'against' if side == 'for' else 'for'}" if side else ""
-        return Verdict(turned[verdict.outcome], verdict.numbers, leaning)
+        return Verdict(turned[verdict.outcome], verdict.numbers, -verdict.distance)
 
 
 @dataclass(frozen=True)
@@ -200,9 +205,7 @@ def _below_zero(one: Floats, two: Floats, paired: bool, words: str) -> Verdict:
     if difference == 0.0 and error == 0.0:
         outcome = FAILS  # it is not below
     away = f"{abs(distance):.1f} standard errors" if error > 0.0 else "the same in every run"
-    side = "for" if distance < 0.0 else "against"
-    leaning = f"{abs(distance):.1f} s.e. {side}" if outcome == OPEN else ""
-    return Verdict(outcome, f"{words} = {difference:.1f} ± {error:.1f} ({away})", leaning)
+    return Verdict(outcome, f"{words} = {difference:.1f} ± {error:.1f} ({away})", distance)
 
 
 def difference_of_means(one: Floats, two: Floats, paired: bool) -> tuple[float, float]:
