@@ -30,8 +30,9 @@ from structured_bandits.policies.lookahead import LooksAhead
 from structured_bandits.simulation import engine
 from structured_bandits.sources import SOURCES_HASH
 from structured_bandits.structures.cells import Cells, LineCells
+from structured_bandits.structures.spans import Spans
 
-PROTOCOLS = (PolicyLike, LooksAhead, WorldLike, Cells, LineCells)
+PROTOCOLS = (PolicyLike, LooksAhead, WorldLike, Cells, LineCells, Spans)
 
 
 def _register_method(name: str, parameters: str) -> None:
