@@ -28,9 +28,27 @@ from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.wagp import WAGP
 from structured_bandits.simulation.result import Result, load_result
 from structured_bandits.simulation.simulate import simulate, simulate_random
+from structured_bandits.structures.combine import (
+    Constraint,
+    intersection,
+    product,
+    scaled,
+    union,
+)
 from structured_bandits.structures.curves import CurveStructure, Piece
 from structured_bandits.structures.finite import FiniteStructure
+from structured_bandits.structures.knowledge import (
+    concave,
+    known_best_mean,
+    linear,
+    lipschitz,
+    monotone,
+    unimodal,
+    unstructured,
+)
 from structured_bandits.structures.load import load_structure
+from structured_bandits.structures.polyhedral import PolyhedralStructure
+from structured_bandits.structures.polytopes import Polytope
 from structured_bandits.theory.analysis import Analysis, analyse
 
 __version__ = "0.1.0"
@@ -47,6 +65,7 @@ __all__ = [
     "Agent",
     "Analysis",
     "Bernoulli",
+    "Constraint",
     "CurveStructure",
     "Decision",
     "DecisionError",
@@ -58,6 +77,8 @@ __all__ = [
     "MeansOutsideUnitIntervalWarning",
     "ParameterError",
     "Piece",
+    "PolyhedralStructure",
+    "Polytope",
     "Reading",
     "Result",
     "RewardError",
@@ -65,8 +86,19 @@ __all__ = [
     "StructuredBanditsError",
     "Tape",
     "analyse",
+    "concave",
+    "intersection",
+    "known_best_mean",
+    "linear",
+    "lipschitz",
     "load_result",
     "load_structure",
+    "monotone",
+    "product",
+    "scaled",
     "simulate",
     "simulate_random",
+    "unimodal",
+    "union",
+    "unstructured",
 ]

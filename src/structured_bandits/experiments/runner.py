@@ -23,6 +23,7 @@ from structured_bandits.experiments.settings import Experiment
 from structured_bandits.experiments.worlds import draw_random
 from structured_bandits.simulation.result import Result, load_result
 from structured_bandits.simulation.simulate import simulate, simulate_random
+from structured_bandits.simulation.workers import core_count
 from structured_bandits.sources import SOURCES_HASH
 
 
@@ -132,7 +133,7 @@ def _play(experiment: Experiment, name: str, plan: Plan) -> Result:
         "runs": plan.runs_of(experiment),
         "seed": plan.seed,
         "checkpoints": experiment.checkpoints,
-        "workers": plan.workers,
+        "workers": plan.workers or core_count(),
     }
     problem = experiment.problem
     with warnings.catch_warnings():  # random structures leave [0, 1] on purpose (errata, I-11)

@@ -43,7 +43,9 @@ class GreedyMLE(StructuredPolicy, _GreedyMLE):
     ) -> GreedyMLE:
         """Check the parameters."""
         checked_structure(structure)
-        policy = super().__new__(cls, structure.cells, *checked_rewards(reward_range, sigma))
+        policy = super().__new__(
+            cls, structure.fitting_cells, *checked_rewards(reward_range, sigma)
+        )
         policy.structure = structure
         return policy
 

@@ -33,6 +33,7 @@ class Setting:
     seed: int
     checkpoints: Ints
     engine: str
+    processes: bool  # does a policy run in Python, which needs a process for each worker?
     planning: bool
     record_arms: bool
 
@@ -112,6 +113,11 @@ def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> 
     return block
 
 
+def needs_python(policy: PolicyLike) -> bool:
+    """Does the policy ask cells that call a solver? Those are no named tuples and do not compile."""
+    return not hasattr(getattr(policy, "cells", ()), "_fields") and hasattr(policy, "cells")
+
+
 def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:
     return {
         "regret": np.zeros((runs, len(setting.checkpoints))),
@@ -123,7 +129,7 @@ def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:
 
 
 def _engine(engine: str, policy: PolicyLike, world: WorldLike) -> Callable[..., Any]:
-    if engine == "python":
+    if engine == "python" or needs_python(policy):
         return python_engine.run
     from structured_bandits.simulation.compiled import engine_for
 

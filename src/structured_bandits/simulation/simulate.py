@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +17,17 @@ from structured_bandits.checks import checked_count
 from structured_bandits.environments.base import WorldLike
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import Policy, PolicyLike
-from structured_bandits.simulation.blocks import Block, Draw, Same, Setting, draw_rng
+from structured_bandits.simulation.blocks import (
+    Block,
+    Draw,
+    Same,
+    Setting,
+    draw_rng,
+    needs_python,
+)
 from structured_bandits.simulation.compatibility import check_together
 from structured_bandits.simulation.result import Result
-from structured_bandits.simulation.workers import run_blocks
+from structured_bandits.simulation.workers import core_count, run_blocks
 
 ENGINES = ("compiled", "python")
 
@@ -48,13 +54,14 @@ def simulate(
     - `workers`: how many runs at a time; None for all cores if compiled, for one if not. Compiled
       runs share the process (they do without Python's lock); Python runs get processes of their own,
       so a script needs its `if __name__ == "__main__":`.
-    - `engine`: "compiled" (Numba) or "python", the same code uncompiled.
+    - `engine`: "compiled" (Numba) or "python", the same code uncompiled. Policies that solve linear
+      programs (on polyhedral structures without a closed form) always run in Python.
     - `planning=False`: reward-driven policies decide pull by pull.
     - `record_arms`: keep the arm of every pull.
     - `progress`: a bar on standard error; None for one if that is a terminal and it takes a while.
     """
     policies = _named(policies)
-    setting = _setting(tuple(policies), horizon, seed, checkpoints, engine, planning, record_arms)
+    setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms)
     for name, policy in policies.items():
         check_together(name, policy, world, setting.horizon)
     about = {
@@ -90,7 +97,7 @@ def simulate_random(
         "world": f"drawn by {getattr(draw, '__name__', type(draw).__name__)}, the first: {world!r}",
         "policies": {name: _described(policy) for name, policy in policies.items()},
     }
-    setting = _setting(tuple(policies), horizon, seed, checkpoints, engine, planning, record_arms)
+    setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms)
     return _run(setting, Draw(draw, len(world.means)), runs, workers, progress, about)
 
 
@@ -103,7 +110,7 @@ def _run(
     about: dict[str, Any],
 ) -> Result:
     runs = checked_count("runs", runs)
-    blocks = run_blocks(setting, case, runs, _worker_count(workers, setting.engine), progress)
+    blocks = run_blocks(setting, case, runs, _worker_count(workers, setting), progress)
     return Result(
         checkpoints=setting.checkpoints,
         regret=_gathered(blocks, setting, "regret"),
@@ -139,7 +146,7 @@ def _named(policies: Mapping[str, PolicyLike] | PolicyLike) -> dict[str, PolicyL
 
 
 def _setting(
-    names: tuple[str, ...],
+    policies: Mapping[str, PolicyLike],
     horizon: int,
     seed: int,
     checkpoints: int | Sequence[int],
@@ -151,11 +158,12 @@ def _setting(
         raise ParameterError(f"engine={engine!r}: expected 'compiled' or 'python'")
     horizon = checked_count("horizon", horizon)
     return Setting(
-        names=names,
+        names=tuple(policies),
         horizon=horizon,
         seed=checked_count("seed", seed, least=0),
         checkpoints=_checkpoints(checkpoints, horizon),
         engine=engine,
+        processes=engine == "python" or any(map(needs_python, policies.values())),
         planning=bool(planning),
         record_arms=bool(record_arms),
     )
@@ -175,12 +183,10 @@ def _checkpoints(wanted: int | Sequence[int], horizon: int) -> Ints:
     return np.array(places, dtype=np.int64)
 
 
-def _worker_count(workers: int | None, engine: str) -> int:
+def _worker_count(workers: int | None, setting: Setting) -> int:
     if workers is not None:
         return checked_count("workers", workers)
-    if engine == "python":
-        return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return 1 if setting.processes else core_count()
 
 
 def _described(policy: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ so that Ctrl-C reaches it at once; it then raises a flag that every run looks at
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import signal
 from concurrent.futures import (
@@ -37,11 +38,11 @@ def run_blocks(
     """Play all runs; return the blocks in order of their runs."""
     from tqdm import tqdm
 
-    if setting.engine == "python" and workers > 1:
+    if setting.processes and workers > 1:
         _check_picklable(case)
     size = max(1, runs // (workers * BLOCKS_PER_WORKER))
     spans = [range(first, min(first + size, runs)) for first in range(0, runs, size)]
-    pool, stop = _pool(setting.engine, min(workers, len(spans)))
+    pool, stop = _pool(setting.processes, min(workers, len(spans)))
     bar = tqdm(
         total=runs,
         desc="preparing",
@@ -69,9 +70,14 @@ def run_blocks(
     return [future.result() for future in futures]
 
 
-def _pool(engine: str, workers: int) -> tuple[Executor, Ints]:
+def core_count() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _pool(processes: bool, workers: int) -> tuple[Executor, Ints]:
     """Return a pool and the flag that ends its runs."""
-    if engine == "compiled" or workers == 1:
+    if not processes or workers == 1:
         return ThreadPoolExecutor(workers), np.zeros(1, np.int64)
     context = multiprocessing.get_context("spawn")
     shared = context.RawArray("q", 1)

@@ -14,6 +14,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
 from structured_bandits.structures.distances import Distances
+from structured_bandits.structures.polytopes import Polytope
 
 
 class Structure(ABC):
@@ -38,6 +39,16 @@ class Structure(ABC):
     def best_arms(self) -> tuple[int, ...]:
         """The arms that are best in some model, A*(Theta): no other arm is worth a pull."""
         return tuple(int(arm) for arm in np.unique(self.cells.best))
+
+    @property
+    def fitting_cells(self) -> Any:
+        """The cells that can find the best-fitting model."""
+        return self.cells
+
+    @property
+    def polytopes(self) -> tuple[Polytope, ...]:
+        """The structure as polytopes of models, up to the ends of open intervals."""
+        raise StructureError(f"{self!r} has no form as polytopes; it cannot be combined")
 
     @property
     def fingerprint(self) -> str:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 
@@ -32,6 +34,15 @@ def confidence_box(pulls: Ints, sums: Floats, budget: float, low: Floats, high: 
         else:
             low[arm] = -math.inf
             high[arm] = math.inf
+
+
+def centres_and_radii(pulls: Ints, sums: Floats, budget: float) -> tuple[Floats, Floats]:
+    """Return the middle and half the width of the box, all arms at once, up to rounding.
+
+    For certificates in plain Python, which have a margin for it.
+    """
+    counts = np.maximum(pulls, 1)
+    return sums / counts, np.where(pulls > 0, np.sqrt(budget / counts), np.inf)
 
 
 class Reach(NamedTuple):

@@ -17,6 +17,7 @@ from structured_bandits.structures.base import Structure, checked_means, warn_if
 from structured_bandits.structures.curve_distances import CurveDistances
 from structured_bandits.structures.envelope import envelope
 from structured_bandits.structures.interval_cells import TIE, IntervalCells
+from structured_bandits.structures.polytopes import Polytope, point, segment
 
 Closed = Literal["left", "right", "both", "neither"]
 
@@ -91,6 +92,16 @@ class CurveStructure(Structure):
     def distances(self, means: Floats, tolerance: float) -> CurveDistances:
         """Return how far the models are from the true `means`, for theory."""
         return CurveDistances(self.cells, self._owns_start, means, tolerance)
+
+    @property
+    def polytopes(self) -> tuple[Polytope, ...]:
+        """Each piece as a polytope with one parameter from 0 to 1, its ends included."""
+        return tuple(
+            point(piece.at_start, _interval(piece))
+            if piece.is_point
+            else segment(piece.at_start, piece.at_end, _interval(piece))
+            for piece in self.pieces
+        )
 
     def model_name(self, model: float) -> str:
         """Return the parameter as text."""

@@ -10,9 +10,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from structured_bandits.arrays import Flags, Floats, Ints
 
-Model = int | float  # of a finite structure an index, of a curve structure the parameter
+Model = (
+    Any  # of a finite structure an index, of a curve structure the parameter, of polytopes a Place
+)
 
 
 class Nearest(NamedTuple):
@@ -36,13 +40,20 @@ class Confusing(NamedTuple):
     """Models that cannot be told from the truth by one arm: segments, each from `first` to `last`.
 
     `first` and `last` are means (segments x arms), `start` and `end` the models they belong to. A
-    single model is a segment whose ends are equal.
+    single model is a segment whose ends are equal. Polytopes have `regions` instead.
     """
 
     first: Floats
     last: Floats
     start: Floats | Ints
     end: Floats | Ints
+    regions: tuple[Any, ...] = ()
+    name: Any = None  # of a region and parameters in it
+
+    def models(self) -> set[Model]:
+        """Return the ends of the segments, or a model of each region."""
+        inner = (self.name(region, region.inner) for region in self.regions)
+        return {*np.concatenate([self.start, self.end]).tolist(), *inner}
 
 
 class Distances(Protocol):

@@ -18,6 +18,7 @@ from structured_bandits.structures.base import (
 from structured_bandits.structures.files import read_table
 from structured_bandits.structures.finite_cells import FiniteCells
 from structured_bandits.structures.finite_distances import FiniteDistances
+from structured_bandits.structures.polytopes import Polytope, point
 
 if TYPE_CHECKING:
     import pandas
@@ -94,6 +95,12 @@ class FiniteStructure(Structure):
     def distances(self, means: Floats, tolerance: float) -> FiniteDistances:
         """Return how far the models are from the true `means`, for theory."""
         return FiniteDistances(self.cells, means, tolerance)
+
+    @property
+    def polytopes(self) -> tuple[Polytope, ...]:
+        """Each model as a polytope without parameters."""
+        rows = zip(self.cells.table, self.model_names, strict=True)
+        return tuple(point(means, name) for means, name in rows)
 
     def model_name(self, model: int) -> str:
         """Return the name of the model with this index."""

@@ -15,6 +15,7 @@ from structured_bandits.errors import ParameterError, StructureError
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.distances import NOWHERE, Model, Nearest
 from structured_bandits.theory.classes import Classes, classify
+from structured_bandits.theory.cone import cone_bound, linear_features
 from structured_bandits.theory.elimination import Elimination, eliminate, indicator
 from structured_bandits.theory.graves_lai import LowerBound, graves_lai
 
@@ -127,8 +128,7 @@ class Analysis:
         """
         found: set[Model] = set()
         for arm in self.other_arms:
-            models = self.distances.confusing(arm, self.best_arm)
-            found.update(np.concatenate([models.start, models.end]).tolist())
+            found |= self.distances.confusing(arm, self.best_arm).models()
         return tuple(sorted(found))
 
     @property
@@ -148,9 +148,7 @@ class Analysis:
 
         A greedy policy can settle on such an arm: nothing it sees contradicts that model.
         """
-        return tuple(
-            arm for arm in self.other_arms if len(self.distances.confusing(arm, arm).start)
-        )
+        return tuple(arm for arm in self.other_arms if self.distances.confusing(arm, arm).models())
 
     @property
     def self_identifiable(self) -> bool:
@@ -203,11 +201,26 @@ class Analysis:
         sets = self.elimination(horizon, beta, largest_gap)
         return classify(self, sets, factor, arms == "pair")
 
-    def lower_bound(self, family: str = "bernoulli", sigma: float = 0.5) -> LowerBound:
+    def lower_bound(
+        self, family: str = "bernoulli", sigma: float = 0.5, method: str = "planes"
+    ) -> LowerBound:
         """Return the Graves-Lai bound: no consistent policy's regret grows slower than this.
 
-        `family` is "bernoulli" or "gaussian"; `sigma` is the standard deviation of the latter.
+        `family` is "bernoulli" or "gaussian"; `sigma` is the standard deviation of the latter. The
+        `method` is "planes" (cutting planes, for every structure) or "cone", one cone program for
+        linear arms without bounds and Gaussian rewards (needs the extra `cones`).
         """
+        sigma = checked_above("sigma", sigma, 0.0)
+        if method == "cone":
+            if family != "gaussian":
+                raise ParameterError(f"method='cone': it is for 'gaussian', not for {family!r}")
+            features = linear_features(self.structure)
+            allocation = cone_bound(features, self.gaps, self.best_arm, sigma)
+            tied = not np.isfinite(allocation).all()
+            constant = math.inf if tied else float(self.gaps @ allocation)
+            return LowerBound(family, constant, allocation, ())
+        if method != "planes":
+            raise ParameterError(f"method={method!r}: accepted are 'planes' and 'cone'")
         segments = [self.distances.confusing(arm, self.best_arm) for arm in self.other_arms]
         return graves_lai(
             segments,
@@ -215,7 +228,7 @@ class Analysis:
             self.gaps,
             self.best_arm,
             family,
-            checked_above("sigma", sigma, 0.0),
+            sigma,
         )
 
     def bounds(

@@ -1,0 +1,180 @@
+"""Polytopes of models: linear constraints on parameters, and means that are affine in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.errors import StructureError
+
+
+class Polytope:
+    """The models x with lower <= rows x <= upper, whose means are slopes x + intercepts.
+
+    `slopes` is arms × parameters and `rows` constraints × parameters; either end of a constraint may be
+    infinite, equal ends make an equation. A single model is a polytope without parameters.
+
+    >>> square = Polytope([[1, 0], [0, 1]], rows=[[1, 0], [0, 1]], lower=0.0, upper=1.0)
+    >>> square.means([0.5, 0.25])
+    array([0.5 , 0.25])
+    """
+
+    def __init__(
+        self,
+        slopes: Any,
+        intercepts: Any = 0.0,
+        rows: Any = None,
+        lower: Any = -np.inf,
+        upper: Any = np.inf,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+        self.slopes = self._finite("slopes", slopes)
+        if self.slopes.ndim != 2 or not len(self.slopes):
+            raise StructureError(
+                f"{self.title}: slopes have shape {self.slopes.shape}; expected arms × parameters"
+            )
+        self.intercepts = self._vector("intercepts", intercepts, self.n_arms)
+        self.rows = self._finite("rows", np.zeros((0, self.dimension)) if rows is None else rows)
+        if self.rows.ndim != 2 or self.rows.shape[1] != self.dimension:
+            raise StructureError(
+                f"{self.title}: rows have shape {self.rows.shape}; expected constraints × "
+                f"{self.dimension} parameters"
+            )
+        self.lower = self._vector("lower", lower, len(self.rows))
+        self.upper = self._vector("upper", upper, len(self.rows))
+        wrong = np.flatnonzero(~(self.lower <= self.upper))
+        if not np.isfinite(self.intercepts).all():
+            raise StructureError(f"{self.title}: intercepts must be finite")
+        if len(wrong):
+            row = int(wrong[0])
+            raise StructureError(
+                f"{self.title}, rows[{row}]: lower {self.lower[row]:g} is not at most upper "
+                f"{self.upper[row]:g}"
+            )
+
+    @property
+    def title(self) -> str:
+        """What messages call the piece."""
+        return "piece" if self.name is None else f"piece {self.name!r}"
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms."""
+        return len(self.slopes)
+
+    @property
+    def dimension(self) -> int:
+        """The number of parameters."""
+        return int(self.slopes.shape[1])
+
+    def means(self, parameter: Any) -> Floats:
+        """Return the means of the model with these parameters."""
+        return self.slopes @ np.asarray(parameter, dtype=np.float64) + self.intercepts
+
+    def excess(self, parameter: Floats) -> float:
+        """Return by how much the parameters violate the constraints, 0 if they do not."""
+        reached = self.rows @ parameter
+        outside = np.maximum(self.lower - reached, reached - self.upper)
+        return float(outside.max(initial=0.0))
+
+    def renamed(self, name: str) -> Polytope:
+        """Return the same polytope under another name."""
+        return Polytope(self.slopes, self.intercepts, self.rows, self.lower, self.upper, name=name)
+
+    def constrained(self, weights: Floats, lower: Floats, upper: Floats) -> Polytope:
+        """Return the models with lower <= weights means <= upper (constraints × arms)."""
+        shift = weights @ self.intercepts
+        return Polytope(
+            self.slopes,
+            self.intercepts,
+            np.vstack([self.rows, weights @ self.slopes]),
+            np.concatenate([self.lower, lower - shift]),
+            np.concatenate([self.upper, upper - shift]),
+            name=self.name,
+        )
+
+    def arrays(self) -> tuple[Floats, ...]:
+        """Return the numbers that make the polytope."""
+        return self.slopes, self.intercepts, self.rows, self.lower, self.upper
+
+    def __repr__(self) -> str:
+        return (
+            f"Polytope({self.n_arms} arms, {self.dimension} parameters, "
+            f"{len(self.rows)} constraints)"
+        )
+
+    def _finite(self, what: str, values: Any) -> Floats:
+        try:
+            array = np.array(values, dtype=np.float64, order="C")
+        except (TypeError, ValueError):
+            raise StructureError(
+                f"{self.title}: {what}={values!r}; expected rows of numbers of equal length"
+            ) from None
+        if not np.isfinite(array).all():
+            raise StructureError(f"{self.title}: {what} must be finite")
+        return array + 0.0
+
+    def _vector(self, what: str, values: Any, count: int) -> Floats:
+        try:
+            return np.array(np.broadcast_to(np.asarray(values, np.float64), (count,))) + 0.0
+        except (TypeError, ValueError):
+            raise StructureError(
+                f"{self.title}: {what}={values!r}; expected {count} numbers, or one for all"
+            ) from None
+
+
+def point(means: Any, name: str | None = None) -> Polytope:
+    """Return a single model."""
+    means = np.asarray(means, dtype=np.float64)
+    return Polytope(np.zeros((len(means), 0)), means, name=name)
+
+
+def segment(first: Any, last: Any, name: str | None = None) -> Polytope:
+    """Return the models between two vectors of means; its parameter goes from 0 to 1."""
+    first, last = np.asarray(first, dtype=np.float64), np.asarray(last, dtype=np.float64)
+    return Polytope((last - first)[:, None], first, [[1.0]], 0.0, 1.0, name=name)
+
+
+def means_with(
+    low: Any,
+    high: Any,
+    weights: Any = None,
+    lower: Any = -np.inf,
+    upper: Any = np.inf,
+    name: str | None = None,
+) -> Polytope:
+    """Return the vectors of means from low to high with lower <= weights means <= upper."""
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    box = Polytope(np.eye(len(low)), rows=np.eye(len(low)), lower=low, upper=high, name=name)
+    if weights is None:
+        return box
+    weights = np.asarray(weights, dtype=np.float64).reshape(-1, len(low))
+    ends = (np.broadcast_to(np.asarray(end, np.float64), (len(weights),)) for end in (lower, upper))
+    return box.constrained(weights, *ends)
+
+
+def joined(parts: Sequence[Polytope], name: str | None = None) -> Polytope:
+    """Return the polytope of independent parts: their parameters and arms side by side."""
+
+    def diagonal(blocks: list[Floats]) -> Floats:
+        heights, widths = zip(*(block.shape for block in blocks), strict=True)
+        whole = np.zeros((sum(heights), sum(widths)))
+        top = left = 0
+        for block in blocks:
+            height, width = block.shape
+            whole[top : top + height, left : left + width] = block
+            top, left = top + height, left + width
+        return whole
+
+    return Polytope(
+        diagonal([part.slopes for part in parts]),
+        np.concatenate([part.intercepts for part in parts]),
+        diagonal([part.rows for part in parts]),
+        np.concatenate([part.lower for part in parts]),
+        np.concatenate([part.upper for part in parts]),
+        name=name,
+    )

@@ -1,0 +1,186 @@
+"""Convex sets of confusing models, and the model in each that an allocation refutes least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.structures.distances import Model
+from structured_bandits.structures.minimax import lowest_maximum
+from structured_bandits.structures.regions import Region
+from structured_bandits.structures.solver import least_quadratic
+from structured_bandits.theory.information import Information
+
+HALVINGS = 60  # of an interval of models, which exhausts its floats
+INWARD = 1e-9  # how far from an end at which a divergence is infinite: it is a limit of the others
+STEPS = 100  # of Newton's method
+
+
+class ConfusingSet(Protocol):
+    """A convex set of confusing models; x says which."""
+
+    def starts(self) -> list[Floats]:
+        """Return models to begin with."""
+
+    def weakest(self, allocation: Floats) -> Floats:
+        """Return the model that the allocation refutes least."""
+
+    def means(self, x: Floats) -> Floats:
+        """Return the means of a model."""
+
+    def model(self, x: Floats) -> Model:
+        """Return what the structure calls a model."""
+
+    def distance(self) -> float:
+        """Return the distance of the nearest model from the truth."""
+
+
+class SegmentSet:
+    """Models on a segment, between two vectors of means."""
+
+    def __init__(
+        self, information: Information, first: Floats, last: Floats, start: float, end: float
+    ) -> None:
+        self._information = information
+        self._first, self._last, self._start, self._end = first, last, start, end
+
+    def starts(self) -> list[Floats]:
+        """Return the two ends and the middle."""
+        return [self._inside(np.array([x])) for x in (0.0, 0.5, 1.0)]
+
+    def weakest(self, allocation: Floats) -> Floats:
+        """Halve the interval in which the slope of the convex divergence vanishes."""
+        low, high = self._inside(np.zeros(1)), self._inside(np.ones(1))
+        if self._slope(allocation, low) >= 0.0:
+            return low
+        if self._slope(allocation, high) <= 0.0:
+            return high
+        for _ in range(HALVINGS):
+            x = 0.5 * (low + high)
+            if self._slope(allocation, x) < 0.0:
+                low = x
+            else:
+                high = x
+        return high
+
+    def means(self, x: Floats) -> Floats:
+        """Return the means at a position."""
+        return self._first + x[0] * (self._last - self._first)
+
+    def model(self, x: Floats) -> Model:
+        """Return the parameter at a position."""
+        return float(self._start + x[0] * (self._end - self._start))
+
+    def distance(self) -> float:
+        """Return the distance of the nearest model from the truth."""
+        first, last = self._first - self._information.truth, self._last - self._information.truth
+        lines = np.array([[*first, *-first]]), np.array([[*last, *-last]])
+        return float(lowest_maximum(*lines)[0][0])
+
+    def _inside(self, x: Floats) -> Floats:
+        finite = np.isfinite(self._information.of(self.means(x))).all()
+        return x if finite else np.clip(x, INWARD, 1.0 - INWARD)
+
+    def _slope(self, allocation: Floats, x: Floats) -> float:
+        rise = self._last - self._first
+        counts = (rise != 0.0) & (allocation > 0.0)
+        steep = self._information.slope(self.means(x))
+        return float((allocation * rise)[counts] @ steep[counts])
+
+
+class RegionSet:
+    """Models of a polytope. The weakest is found by quadratic programs.
+
+    For Gaussian rewards by one. For Bernoulli rewards by Newton's method: each step minimises the
+    second-order model of the divergence over the polytope and is shortened until the divergence falls.
+    """
+
+    def __init__(
+        self, information: Information, region: Region, name: Callable[[Region, Floats], Model]
+    ) -> None:
+        self._information, self._region, self._name = information, region, name
+        everything = np.ones(len(information.truth))
+        closest = self._project(everything, information.truth)
+        if information.family == "bernoulli":
+            for arm, slope in enumerate(region.polytope.slopes):
+                for sign in (1.0, -1.0):
+                    end = sign * region.extreme(sign * slope).value
+                    information.check(np.round(end + region.polytope.intercepts[[arm]], 9))
+        self._closest, self._start = closest, closest + INWARD * (region.inner - closest)
+
+    @property
+    def is_impossible(self) -> bool:
+        """Does every model exclude an outcome that the truth allows? One pull in the limit tells."""
+        return not np.isfinite(self._information.of(self.means(self._start))).all()
+
+    def starts(self) -> list[Floats]:
+        """Return the model next to the truth."""
+        return [self._inside(self._closest)]
+
+    def weakest(self, allocation: Floats) -> Floats:
+        """Return the model that the allocation refutes least."""
+        if self._information.family == "gaussian":
+            weights = allocation / self._information.sigma**2
+            x = self._project(weights, self._information.truth)
+        else:
+            x = self._newton(allocation)
+        return self._inside(x)
+
+    def _inside(self, x: Floats) -> Floats:
+        finite = np.isfinite(self._information.of(self.means(x))).all()
+        return x if finite else x + INWARD * (self._start - x)
+
+    def means(self, x: Floats) -> Floats:
+        """Return the means of a model, rounding that leaves probabilities taken off."""
+        means = self._region.polytope.means(x)
+        if self._information.family == "bernoulli":
+            near = np.clip(means, 0.0, 1.0)
+            return np.where(np.abs(near - means) <= INWARD, near, means)
+        return means
+
+    def model(self, x: Floats) -> Model:
+        """Return what the structure calls a model."""
+        return self._name(self._region, x)
+
+    def distance(self) -> float:
+        """Return the distance of the nearest model from the truth."""
+        return -self._region.nearest(np.ones(len(self._information.truth))).value
+
+    def _project(self, weights: Floats, target: Floats) -> Floats:
+        """Minimise the sum of weights * (mean - target)^2 / 2 over the polytope."""
+        region, slopes = self._region, self._region.polytope.slopes
+        curvature = slopes.T @ (weights[:, None] * slopes)
+        linear = slopes.T @ (weights * (region.polytope.intercepts - target))
+        return least_quadratic(curvature, linear, region.rows, region.lower, region.upper)
+
+    def _newton(self, allocation: Floats) -> Floats:
+        x = self._start
+        value = self._refuted(allocation, x)
+        for _ in range(STEPS):
+            means = self.means(x)
+            counts = allocation > 0.0
+            weights, slope = np.zeros(len(means)), np.zeros(len(means))
+            weights[counts] = allocation[counts] * self._information.curvature(means)[counts]
+            slope[counts] = allocation[counts] * self._information.slope(means)[counts]
+            target = means - np.divide(
+                slope, weights, out=np.zeros_like(slope), where=weights > 0.0
+            )
+            step = self._project(weights, target) - x
+            falls = -float(slope @ (self._region.polytope.slopes @ step))
+            length = 1.0
+            while length > 1e-12 and self._refuted(allocation, x + length * step) > (
+                value - 0.1 * length * falls
+            ):
+                length *= 0.5
+            if falls <= 1e-13 * (1.0 + value) or length <= 1e-12:
+                break
+            x = x + length * step
+            value = self._refuted(allocation, x)
+        return x
+
+    def _refuted(self, allocation: Floats, x: Floats) -> float:
+        counts = allocation > 0.0
+        return float(allocation[counts] @ self._information.of(self.means(x))[counts])
