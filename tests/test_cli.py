@@ -181,7 +181,7 @@ def test_known_best_mean_is_neither_ruled_out_nor_promised(tmp_path: Path) -> No
         ("a.csv", "A,B\n" + "1" * 200_000 + ",0.1\n", "a.csv, line 2: field larger than field limit"),
         ("a.toml", "pieces = 3\n", "a.toml: expected a table [[pieces]] for each piece, found none"),
         ("a.toml", "x = \n", "a.toml: Invalid value (at line 1, column 5); expected TOML"),
-        ("a.toml", "piece = 1\n", "a.toml, 'piece': unknown; accepted are 'arms' and 'pieces'"),
+        ("a.toml", "piece = 1\n", "a.toml, 'piece': unknown; without a 'kind' accepted are 'arms' and 'pieces'"),
         ("a.toml", "pieces = [1]\n", "pieces[0]: expected a table with start, end"),
         ("a.toml", LEFT.replace("start = 0.33", "begin = 0.33"), "pieces[1] (line 9), 'begin': unknown; accepted are start, end, at_start, at_end, closed"),
         ("a.toml", LEFT.replace("end = 0.66", ""), "pieces[1] (line 9): 'end' is missing"),
@@ -246,3 +246,105 @@ def test_python_dash_m_is_the_command(types: str) -> None:
         check=True,
     )
     assert json.loads(run.stdout)["best_arm"] == "C"
+
+
+KINDS = {
+    "unstructured": "n_arms = 3",
+    "linear": "features = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]\nbounds = [0.0, 1.0]",
+    "lipschitz": "positions = [0.0, 0.5, 1.0]\nconstant = 0.5",
+    "monotone": "n_arms = 3\ndecreasing = true",
+    "concave": "positions = [0, 1, 2]",
+    "unimodal": "n_arms = 3\nedges = [[0, 1], [1, 2]]",
+    "known_best_mean": "n_arms = 3\nvalue = 0.6",
+    "finite": 'means = [[0.6, 0.4, 0.2], [0.1, 0.2, 0.7]]\nmodels = ["a", "b"]',
+    "curves": "[[pieces]]\nstart = 0\nend = 1\nat_start = [0.6, 0.4, 0.2]\nat_end = [0.1, 0.4, 0.8]",
+    "polyhedral": "[[pieces]]\nname = 'cube'\nslopes = [[1,0,0],[0,1,0],[0,0,1]]\n"
+    "rows = [[1,0,0],[0,1,0],[0,0,1]]\nlower = 0.0\nupper = 1.0",
+    "union": "[[parts]]\nkind = 'monotone'\nn_arms = 3\ndecreasing = true\n[[parts]]\nfile = 'types3.csv'",
+    "product": "[[parts]]\nkind = 'unstructured'\nn_arms = 1\n[[parts]]\nkind = 'unimodal'\nn_arms = 2",
+    "intersection": "[[parts]]\nkind = 'monotone'\nn_arms = 3\ndecreasing = true\n"
+    "[[parts]]\nkind = 'concave'\npositions = [0, 1, 2]",
+}
+
+
+def test_every_kind_has_an_example() -> None:
+    from structured_bandits.structures.descriptions import KINDS as ACCEPTED
+
+    assert set(KINDS) == set(ACCEPTED)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_report_for_every_kind(kind: str, tmp_path: Path) -> None:
+    write(tmp_path, "types3.csv", "model,x,y,z\none,.6,.4,.2\ntwo,.1,.2,.9\n")
+    text = f'kind = "{kind}"\narms = ["x", "y", "z"]\n{KINDS[kind]}\n'
+    result = analyse(write(tmp_path, "known.toml", text), "--truth", ".6,.4,.2")
+    assert result.exit_code == 0, result.output
+    assert "best arm x, horizon 10,000" in result.output
+    assert "Graves–Lai, Bernoulli" in result.output
+
+
+def test_factors_constraints_and_parameters(tmp_path: Path) -> None:
+    text = """
+kind = "monotone"
+n_arms = 2
+decreasing = true
+arms = ["cheap", "dear"]
+factors = [0.5, 1.0]
+[[constraints]]
+weights = {cheap = 1, dear = -1}
+at_most = 0.25
+"""
+    path = write(tmp_path, "demand.toml", text)
+    structure = sb.load_structure(path)
+    assert sb.analyse(structure, [0.45, 0.65]).inside
+    assert not sb.analyse(structure, [0.45, 0.6]).inside  # a demand of 0.9 that falls by 0.3
+    assert structure.mean_ranges.tolist() == [[0.0, 0.5], [0.0, 1.0]]
+    linear = write(tmp_path, "linear.toml", f'kind = "linear"\n{KINDS["linear"]}\n')
+    result = analyse(linear, "--truth", "parameter:0.3,0.6")
+    assert result.exit_code == 0, result.output
+    assert "true model (0.3, 0.6), best arm 3" in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('kind = "nothing"', "kind='nothing': accepted are unstructured, linear"),
+        ('kind = "lipschitz"\npositions = [0, 1]', "(kind='lipschitz'): 'constant' is missing"),
+        ('kind = "unimodal"\nn_arms = 3\npeaks = 2', "'peaks': unknown; accepted are n_arms"),
+        ('kind = "unimodal"\nn_arms = "three"', "n_arms='three': expected a whole number"),
+        ('kind = "union"\nparts = 3', "expected a table [[parts]] for each"),
+        ('kind = "union"\n[[parts]]\nkind = "concave"', "parts[0] (kind='concave'): 'positions' is missing"),
+        ('kind = "union"\n[[parts]]\nfile = "gone.csv"', "file='gone.csv': there is no file"),
+        ('kind = "polyhedral"\n[[pieces]]\nrows = [[1]]', "pieces[0]: 'slopes' is missing"),
+        ('kind = "polyhedral"\n[[pieces]]\nslopes = [[1],[0]]\nrows = [[1],[1]]\nlower = [0, 2]\nupper = [1, 3]', "piece '1': no model satisfies"),
+        ('kind = "unstructured"\nn_arms = 2\n[[constraints]]\nweights = {7 = 1}', "arm='7' is unknown"),
+        ('kind = "unstructured"\nn_arms = 2\n[[constraints]]\nweights = {1 = "a"}', "constraints[0]: expected numbers"),
+        ('kind = "unstructured"\nn_arms = 2\nfactors = [1, 2, 3]', "factors=[1, 2, 3]: expected a number"),
+        ('n_arms = 2', "'n_arms': unknown; without a 'kind' accepted are 'arms' and 'pieces'"),
+    ],
+)  # fmt: skip
+def test_descriptions_that_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    result = analyse(write(tmp_path, "bad.toml", text), "--truth", "1,2")
+    assert result.exit_code != 0
+    assert "bad.toml" in result.output
+    assert message in result.output.replace("\n", " "), result.output
+
+
+def test_a_comparison_on_a_table_in_the_file(tmp_path: Path) -> None:
+    text = f"""
+truth = {{parameter = [0.3, 0.6]}}
+horizon = 300
+[structure]
+kind = "linear"
+{KINDS["linear"]}
+[policies.SAE]
+[policies.SUCB]
+"""
+    path = write(tmp_path, "linear.toml", text)
+    result = CliRunner().invoke(main, ["compare", path, "--runs", "2", "--workers", "1"])
+    assert result.exit_code == 0, result.output
+    assert "SUCB" in result.output
+    assert (tmp_path / "results" / "linear" / "report.html").is_file()
+    bad = write(tmp_path, "bad.toml", text.replace("[0.3, 0.6]", "[0.3, 7.0]"))
+    result = CliRunner().invoke(main, ["compare", bad])
+    assert "violates a constraint of piece '1' by 6" in result.output

@@ -14,7 +14,7 @@ import click
 from structured_bandits import __version__
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructuredBanditsError
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.curves import CurveStructure
+from structured_bandits.structures.polyhedral import PolyhedralStructure
 
 
 class Complaint(click.ClickException):
@@ -31,7 +31,11 @@ def main() -> None:
 
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--truth", required=True, help="The true model: its name, parameter, or means a,b,….")
+@click.option(
+    "--truth",
+    required=True,
+    help="The true model: its name, parameter (of polytopes parameter:a,b,…), or means a,b,….",
+)
 @click.option("--horizon", default=10_000, show_default=True, help="Number of pulls.")
 @click.option("--beta", default=1.0, show_default=True, help="Margin parameter of SAE.")
 @click.option(
@@ -183,19 +187,24 @@ def _complaints() -> Iterator[None]:
 
 def _truth(structure: Structure, text: str) -> Any:
     """Return what the user calls the truth: a model, a parameter or a vector of means."""
-    parts = text.split(",")
     if text in getattr(structure, "model_names", ()):
         return text
-    if isinstance(structure, CurveStructure) or len(parts) > 1:
-        try:
-            numbers = [float(part) for part in parts]
-        except ValueError:
-            kind = "a parameter" if isinstance(structure, CurveStructure) else "a model"
-            raise Complaint(
-                f"--truth {text}: expected {kind} or means separated by commas"
-            ) from None
-        return numbers if len(numbers) > 1 else numbers[0]
-    return text
+    polyhedral = isinstance(structure, PolyhedralStructure)
+    by_parameter = polyhedral and text.startswith("parameter:")
+    parts = text.removeprefix("parameter:" if by_parameter else "").split(",")
+    if structure.kind == "finite" and len(parts) == 1:
+        return text
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        kinds = {"curves": "a parameter", "polyhedral": "parameter:a,b,…"}
+        expected = kinds.get(structure.kind, "a model")
+        raise Complaint(
+            f"--truth {text}: expected {expected} or means separated by commas"
+        ) from None
+    if isinstance(structure, PolyhedralStructure):
+        return structure.at(numbers) if by_parameter else numbers
+    return numbers if len(numbers) > 1 else numbers[0]
 
 
 def _draw(analysis: Any, horizon: int, beta: float, width: float, path: Path) -> None:

@@ -20,7 +20,9 @@ from structured_bandits.experiments.paper.structures import (
     random_structure,
 )
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.descriptions import build_structure, check_keys
 from structured_bandits.structures.load import load_structure
+from structured_bandits.structures.polyhedral import PolyhedralStructure
 from structured_bandits.theory.analysis import true_means
 
 RANDOM = "paper:random"
@@ -41,15 +43,20 @@ class Problem:
     world: Bernoulli | Gaussian
 
 
-def named_problem(path: Path, name: str, truth: Any, rewards: str, sigma: float) -> Problem | None:
-    """Return the problem of an experiment file, None if it is drawn in each run."""
+def named_problem(path: Path, name: Any, truth: Any, rewards: str, sigma: float) -> Problem | None:
+    """Return the problem of an experiment file, None if it is drawn in each run.
+
+    `name` is that of a structure of the paper, a file, or a table that describes the structure.
+    """
     if rewards not in ("bernoulli", "gaussian"):
         raise FileFormatError(
             f"{path}, rewards={rewards!r}: accepted are 'bernoulli' and 'gaussian'"
         )
     if name == RANDOM:
         return None
-    if name in NAMED:
+    if isinstance(name, dict):
+        structure = build_structure(name, f"{path}, structure", path.parent, load_structure)
+    elif name in NAMED:
         structure = NAMED[name]()
     elif name.startswith("paper:"):
         accepted = ", ".join([*NAMED, RANDOM])
@@ -60,9 +67,19 @@ def named_problem(path: Path, name: str, truth: Any, rewards: str, sigma: float)
         raise FileFormatError(f"{path}: 'truth' is missing; it names the true model")
     if structure.kind == "finite" and isinstance(truth, int):
         raise FileFormatError(f"{path}, truth={truth}: give the name of the true model, in quotes")
+    if isinstance(truth, dict):
+        truth = _place(path, structure, truth)
     means = true_means(structure, truth)
     world = Bernoulli(means) if rewards == "bernoulli" else Gaussian(means, sigma)
     return Problem(structure, truth, world)
+
+
+def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:
+    """Return the model of a polyhedral structure that a table gives by its parameters."""
+    check_keys(truth, f"{path}, truth", ("parameter",), ("piece",))
+    if not isinstance(structure, PolyhedralStructure):
+        raise FileFormatError(f"{path}, truth={truth!r}: this structure has no such parameters")
+    return structure.at(**truth)
 
 
 def _structure_file(path: Path, name: str) -> Structure:

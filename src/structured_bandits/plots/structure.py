@@ -1,8 +1,8 @@
 """A picture of a structure and its truth, as in the paper's Figure 1.
 
-Curves are drawn as they are, finite structures as a heat map. Both mark the true model, the best arm
-everywhere, and for each arm the gap by which it is removed: on the hardest model in which it is best,
-the arm that differs most from the truth.
+Curves are drawn as they are, finite structures as a heat map, polytopes by the ranges of their means.
+All mark the true model and, for each arm, the gap by which it is removed: on the hardest model in which
+it is best, the arm that differs most from the truth.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.plots.heat_map import draw_heat_map, heat_map_size
+from structured_bandits.plots.mean_ranges import draw_mean_ranges
 from structured_bandits.plots.removals import Removal, plain, removals
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.curves import CurveStructure
 from structured_bandits.structures.finite import FiniteStructure
+from structured_bandits.structures.polyhedral import PolyhedralStructure
 from structured_bandits.theory.analysis import Analysis
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ def draw_structure(
         _draw_curves(structure, analysis, gaps, ax)
     elif isinstance(structure, FiniteStructure):
         draw_heat_map(structure, analysis, gaps, ax)
+    elif isinstance(structure, PolyhedralStructure):
+        draw_mean_ranges(structure, analysis, gaps, ax)
     else:
         raise TypeError(f"no picture of {structure!r}")
     return ax

@@ -30,7 +30,7 @@ def analysis_data(
     return _plain(
         {
             "structure": repr(structure),
-            "truth": None if analysis.truth is None else str(analysis.truth),
+            "truth": _truth(analysis),
             "best_arm": structure.arm_names[analysis.best_arm],
             "horizon": horizon,
             "beta": beta,
@@ -69,6 +69,13 @@ def analysis_data(
             "bounds": analysis.bounds(horizon, policies).to_dict(orient="records"),
         }
     )
+
+
+def _truth(analysis: Analysis) -> str | None:
+    """Return what the true model is called, None if only its means are known."""
+    if analysis.truth is None or isinstance(analysis.truth, (str, int, float)):
+        return None if analysis.truth is None else str(analysis.truth)
+    return analysis.structure.model_name(analysis.truth)
 
 
 def _arm(
@@ -195,7 +202,10 @@ def _regret_text(data: dict[str, Any]) -> str:
         ]
     else:
         models = _few(data["confusing_models"])
-        lines = [f"Constant regret: impossible. Pulls of the best arm never refute: {models}."]
+        some = "for example " if data["structure"].startswith("Poly") else ""
+        lines = [
+            f"Constant regret: impossible. Pulls of the best arm never refute: {some}{models}."
+        ]
     if data["decoys"]:
         lines.append(f"Greedy policies can fail: they may settle on {_few(data['decoys'])}.")
     elif rival is not None and data["structure"].startswith("Finite"):
