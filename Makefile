@@ -31,6 +31,7 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/theory.py
+	$(BIN)/python benchmarks/polyhedral.py
 	$(BIN)/python benchmarks/reproduce.py
 
 theorems: $(READY)

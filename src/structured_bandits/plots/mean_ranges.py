@@ -37,9 +37,9 @@ def draw_mean_ranges(
             ls="--",
             marker="o",
             ms=3,
-            label=f"hardest for {name}: gap {removal.gap:.3g}",
+            label=f"{name}: gap {removal.gap:.3g}",
         )
-    ax.plot(arms, analysis.means, color="C3", lw=1.8, marker="o", ms=5, label="truth", zorder=3)
+    ax.plot(arms, analysis.means, color="0.1", lw=1.8, marker="o", ms=5, label="truth", zorder=3)
     few = structure.n_arms <= 30
     shown = arms if few else arms[:: -(-structure.n_arms // 20)]
     names = [plain(structure.arm_names[arm], 12) for arm in shown]
@@ -47,4 +47,4 @@ def draw_mean_ranges(
     ax.set_xticks(shown, names, rotation=45 if long else 0, ha="right" if long else "center")
     ax.set_xlabel("arm")
     ax.set_ylabel("mean reward")
-    legend_below(ax, "")
+    legend_below(ax, "dashed: the hardest model in which an arm is best")

@@ -1,0 +1,142 @@
+"""Polyhedral structures: updates and decisions by linear programs, and what closed forms save.
+
+Run by `make bench`. Times are medians on one core; ratios come from one run.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import structured_bandits as sb
+from structured_bandits.simulation import engine
+from structured_bandits.structures.solver import LinearProgram, by_highs
+
+PULLS = 3000
+
+
+def linear_arms(arms: int, dimension: int, seed: int = 0) -> tuple[sb.PolyhedralStructure, Any]:
+    """Random directions as features, means of 1/2 and less than 0.2 around it; a true model."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(arms, dimension))
+    features /= np.linalg.norm(features, axis=1)[:, None]
+    piece = sb.Polytope(0.4 * features, 0.5, np.eye(dimension), -0.5, 0.5)
+    structure = sb.PolyhedralStructure([piece])
+    theta = rng.normal(size=dimension)
+    return structure, structure.means(0.45 * theta / np.linalg.norm(theta))
+
+
+def milliseconds(function: Callable[[], Any], repeat: int) -> list[float]:
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        function()
+        times.append(1e3 * (time.perf_counter() - start))
+    return times
+
+
+def updates(structure: Any, means: Any, cells: Any = None, repeat: int = 100) -> list[float]:
+    """Time confidence updates for boxes of a phase's width, nothing remembered from the one before."""
+    cells = structure.cells if cells is None else cells
+    rng = np.random.default_rng(1)
+    found = np.zeros(structure.n_arms, np.bool_)
+    times = []
+    for width in rng.choice([0.4, 0.2, 0.1, 0.05], repeat):
+        centre = means + width / 3.0 * rng.normal(size=len(means))
+        low, high = centre - width, centre + width
+        if hasattr(cells, "workspace"):
+            cells.workspace()
+        times += milliseconds(lambda a=low, b=high: cells.best_arms_in(a, b, found), 1)
+    return times
+
+
+def decisions(structure: Any, means: Any, planning: bool) -> tuple[float, float, float]:
+    """Return pulls decided per second, plans per second and programs per plan of SUCB in Python."""
+    rng = np.random.default_rng(2)
+    rewards = (rng.random((len(means), PULLS)) < np.asarray(means)[:, None]).astype(np.int64)
+    record = engine.RunRecord(
+        np.array([PULLS]), np.zeros(1), np.zeros(len(means), np.int64), np.zeros(0, np.int64)
+    )
+    policy, world = sb.SUCB(structure), sb.Tape(rewards)
+    before = getattr(structure.cells, "solved", 0)
+    start = time.perf_counter()
+    plans, _ = engine.run(policy, world, PULLS, planning, rng, record, np.zeros(1, np.int64))
+    took = time.perf_counter() - start
+    programs = getattr(structure.cells, "solved", 0) - before
+    return PULLS / took, plans / took, programs / plans
+
+
+def one_size() -> None:
+    structure, means = linear_arms(20, 5)
+    times = updates(structure, means)
+    print("20 arms, 5 parameters")
+    print(
+        f"  confidence update: {statistics.median(times):.2f} ms, worst {max(times):.2f} ms (aim 5 ms)"
+    )
+    for planning in (False, True):
+        pulls, plans, programs = decisions(structure, means, planning)
+        print(
+            f"  SUCB, {'planning ahead' if planning else 'pull by pull'}: {pulls:,.0f} pulls and "
+            f"{plans:,.0f} plans decided a second (aim 2,000), {programs:.2f} programs a plan"
+        )
+
+
+def growth() -> None:
+    print("growth: median confidence update in ms; pulls decided a second by SUCB, pull by pull")
+    for arms, dimension in ((10, 5), (20, 5), (40, 5), (80, 5), (20, 2), (20, 10), (20, 20)):
+        structure, means = linear_arms(arms, dimension)
+        median = statistics.median(updates(structure, means, repeat=20))
+        pulls, _, _ = decisions(structure, means, planning=False)
+        print(
+            f"  {arms:3} arms × {dimension:2} parameters: {median:7.2f} ms, {pulls:7,.0f} pulls/s"
+        )
+
+
+def closed_forms() -> None:
+    print("closed form in plain Python beside linear programs, one confidence update, as a ratio")
+    places = np.linspace(0.0, 1.0, 20)
+    means = 0.8 - 0.5 * np.abs(places - 0.4)
+    for name, structure in (
+        ("unstructured, 20 arms", sb.unstructured(20)),
+        ("Lipschitz, 20 arms", sb.lipschitz(places, 0.5)),
+        ("unimodal, 20 arms", sb.unimodal(20)),
+    ):
+        fast = statistics.median(updates(structure, means, repeat=20))
+        slow = statistics.median(updates(structure, means, structure.polytope_cells, repeat=5))
+        print(f"  {name}: {fast:.2f} ms against {slow:.1f} ms, ratio {slow / fast:.0f}")
+
+
+def solvers() -> None:
+    """The value of one cell for slowly changing boxes: warm daqp beside HiGHS."""
+    structure, _ = linear_arms(20, 5)
+    cell = structure.polytope_cells.cells[0]
+    rows = np.vstack([cell.rows, cell.polytope.slopes])
+    objective = cell.polytope.slopes[cell.arm]
+    program = LinearProgram(objective, rows)
+    inner = cell.polytope.means(cell.slack(np.full(20, -np.inf), np.full(20, np.inf)).x[:-1])
+    times: dict[str, list[float]] = {"daqp": [], "HiGHS": []}
+    for step in range(200):
+        shift = inner - cell.polytope.intercepts
+        lower = np.concatenate([cell.lower, shift - 0.1 - 1e-4 * step])
+        upper = np.concatenate([cell.upper, shift + 0.1 + 1e-4 * step])
+        times["daqp"] += milliseconds(lambda a=lower, b=upper: program.solve(a, b), 1)
+        times["HiGHS"] += milliseconds(lambda a=lower, b=upper: by_highs(objective, rows, a, b), 1)
+    daqp, highs = (1e3 * statistics.median(times[name]) for name in ("daqp", "HiGHS"))
+    print(
+        f"one program: daqp warm, certificate included, {daqp:.0f} µs; HiGHS {highs:.0f} µs;",
+        end=" ",
+    )
+    print(f"ratio {highs / daqp:.0f}")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", sb.MeansOutsideUnitIntervalWarning)
+    one_size()
+    growth()
+    closed_forms()
+    solvers()
