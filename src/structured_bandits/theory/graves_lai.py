@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.structures.distances import Confusing, Model
 from structured_bandits.structures.regions import Region
+from structured_bandits.structures.solver import maximise
 from structured_bandits.theory.confusing_sets import ConfusingSet, RegionSet, SegmentSet
 from structured_bandits.theory.information import Information
 
@@ -161,20 +161,16 @@ class _Program:
         """Return the cheapest allocation for the present rows."""
         if not self.rows:
             return np.zeros(len(self.gaps))
-        from scipy.optimize import linprog
-
         rows = np.array(list(self.rows.values()))
         scale = rows.max(axis=1)
         unit = scale.min()  # pulls are counted in 1 / unit, costs in the largest gap
-        most = np.full(len(self.gaps), np.inf)
+        cost = self.gaps / max(self.gaps.max(), 1e-300) + SMALL
+        most = np.full(len(cost), np.inf)
         most[self.information.best_arm] = 0.0  # refutes nothing
-        solution = linprog(
-            self.gaps / max(self.gaps.max(), 1e-300) + SMALL,
-            A_ub=-rows / scale[:, None],
-            b_ub=-unit / scale,
-            bounds=np.column_stack([np.zeros(len(most)), most]),
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        found = maximise(
+            -cost,
+            np.vstack([np.eye(len(cost)), rows / scale[:, None]]),
+            np.concatenate([np.zeros(len(cost)), unit / scale]),
+            np.concatenate([most, np.full(len(rows), np.inf)]),
         )
-        if solution.status != 0:
-            raise StructuredBanditsError(f"the Graves-Lai program failed: {solution.message}")
-        return np.asarray(solution.x) / unit
+        return np.maximum(found.x, 0.0) / unit
