@@ -9,6 +9,7 @@ import numpy as np
 
 import structured_bandits as sb
 from structured_bandits.simulation import engine
+from structured_bandits.simulation.generator import Seats, state_memory
 
 
 class Played(NamedTuple):
@@ -47,10 +48,20 @@ def play(
     record = engine.RunRecord(np.array([horizon]), np.zeros(1), pulls, arms)
     rng = np.random.Generator(np.random.PCG64(seed))
     stop = np.zeros(1, np.int64)
-    run: Any = engine.run
-    if compiled:
-        from structured_bandits.simulation.compiled import cached_run
-
-        run = cached_run
+    run: Any = compiled_run if compiled else engine.run
     plans, empty = run(policy, world, horizon, planning, rng, record, stop)
     return Played(arms.tolist(), int(plans), int(empty))
+
+
+def compiled_run(
+    policy: Any, world: Any, horizon: int, planning: bool, rng: Any, record: Any, stop: Any
+) -> tuple[int, int]:
+    """One run on the compiled engine, from where the generator stands."""
+    from structured_bandits.simulation.compiled import cached_runs
+
+    memory = state_memory(rng)
+    counts = np.zeros((2, 1), np.int64)
+    runs = engine.Runs(record.checkpoints, *(part[None, :] for part in record[1:]), *counts)
+    here = Seats(memory, memory.words.copy()[None, :])
+    cached_runs(policy, world, horizon, planning, rng, here, runs, stop)
+    return int(counts[0, 0]), int(counts[1, 0])

@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 from mpmath import ceil as high_ceil
 from mpmath import mp, mpf
+from play import play
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_left, figure1_right
 from structured_bandits.policies.asae import period_length
 from structured_bandits.policies.phases import phase_target
-from structured_bandits.simulation.compiled import cached_run
-from structured_bandits.simulation.engine import RunRecord
 from structured_bandits.structures.confidence import width_budget
 
 R = figure1_right()
@@ -232,12 +231,7 @@ def test_extreme_parameters_never_hang(policy: Any) -> None:
     rewards = np.ones((4, 40))
     plays = []
     for planning in (True, False):
-        rng, stop = np.random.default_rng(0), np.zeros(1, np.int64)
-        record = RunRecord(
-            np.array([40]), np.zeros(1), np.zeros(4, np.int64), np.zeros(40, np.int64)
-        )
-        cached_run(policy, sb.Tape(rewards), 40, planning, rng, record, stop)
-        plays.append(record.arms.tolist())
+        plays.append(play(policy, rewards, 40, compiled=True, planning=planning).arms)
     assert plays[0] == plays[1]
 
 

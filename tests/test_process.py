@@ -52,8 +52,8 @@ PLAY = """
     import json
     import structured_bandits as sb
     result = sb.simulate(sb.UCB(2), sb.Bernoulli([0.5, 0.6]), 1000, runs=2)
-    from structured_bandits.simulation.compiled import cached_run
-    stats = cached_run.stats
+    from structured_bandits.simulation.compiled import cached_runs
+    stats = cached_runs.stats
     print(json.dumps({
         "file": sb.__file__,
         "pulls": result.pulls["UCB"].tolist(),

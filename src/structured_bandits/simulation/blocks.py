@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
@@ -19,7 +18,8 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import PolicyLike
 from structured_bandits.simulation import engine as python_engine
 from structured_bandits.simulation.compatibility import check_together
-from structured_bandits.simulation.engine import RunRecord
+from structured_bandits.simulation.engine import Runs
+from structured_bandits.simulation.generator import fresh_generator, seats
 
 Block = dict[str, dict[str, Any]]  # policy name -> kind of table -> a row per run
 
@@ -80,35 +80,23 @@ def draw_rng(seed: int, run: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(run,))))
 
 
-def seed_run(rng: np.random.Generator, seed: int, run: int, name: str) -> None:
-    """Set a PCG64 generator to the start of a run of the policy called `name`.
-
-    Compiled code takes long to get to know a new generator, so a block keeps one.
-    """
-    sequence = np.random.SeedSequence(seed, spawn_key=(run, crc32(name.encode())))
-    rng.bit_generator.state = np.random.PCG64(sequence).state
-
-
 def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> Block:
-    """Play the given runs of every policy."""
-    rng = np.random.Generator(np.random.PCG64(0))
+    """Play the given runs of every policy: all in one call if they play the same."""
+    rng = fresh_generator()
     block: Block = {}
-    for place, run in enumerate(runs):
-        policies, world = case.at(setting, run)
+    together = [runs] if isinstance(case, Same) else [range(run, run + 1) for run in runs]
+    for part in together:
+        policies, world = case.at(setting, part.start)
         for name in setting.names:
             if name not in block:
                 block[name] = _empty_tables(setting, len(runs), len(world.means))
-            tables = block[name]
-            record = RunRecord(
-                setting.checkpoints,
-                tables["regret"][place],
-                tables["pulls"][place],
-                tables["arms"][place],
-            )
-            play_run = _engine(setting.engine, policies[name], world)
-            seed_run(rng, setting.seed, run, name)
-            tables["plans"][place], tables["empty"][place] = play_run(
-                policies[name], world, setting.horizon, setting.planning, rng, record, stop
+            first = part.start - runs.start
+            rows = slice(first, first + len(part))
+            tables = Runs(setting.checkpoints, **{k: v[rows] for k, v in block[name].items()})
+            play_runs = _engine(setting.engine, policies[name], world)
+            seated = seats(rng, setting.seed, part, name)
+            play_runs(
+                policies[name], world, setting.horizon, setting.planning, rng, seated, tables, stop
             )
     return block
 
@@ -130,7 +118,7 @@ def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:
 
 def _engine(engine: str, policy: PolicyLike, world: WorldLike) -> Callable[..., Any]:
     if engine == "python" or needs_python(policy):
-        return python_engine.run
+        return python_engine.run_many
     from structured_bandits.simulation.compiled import engine_for
 
     return engine_for(policy, world)

@@ -28,6 +28,7 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import PolicyLike
 from structured_bandits.policies.lookahead import LooksAhead
 from structured_bandits.simulation import engine
+from structured_bandits.simulation.generator import Seats, take_seat
 from structured_bandits.sources import SOURCES_HASH
 from structured_bandits.structures.cells import Cells, LineCells
 from structured_bandits.structures.spans import Spans
@@ -66,11 +67,11 @@ def _cached_engine(stamp: str) -> Any:
     """Return the engine with a disk cache that is valid for sources with this stamp only."""
 
     @njit(cache=True, nogil=True)
-    def cached_run(policy, world, horizon, planning, rng, record, stop):  # type: ignore[no-untyped-def]
+    def cached_runs(policy, world, horizon, planning, rng, seats, runs, stop):  # type: ignore[no-untyped-def]
         stamp  # noqa: B018  a closure variable is part of Numba's cache key
-        return engine.run(policy, world, horizon, planning, rng, record, stop)
+        engine.run_many(policy, world, horizon, planning, rng, seats, runs, stop)
 
-    return cached_run
+    return cached_runs
 
 
 def _forget_older(folder: Path, stamp: str) -> None:
@@ -86,23 +87,37 @@ def _forget_older(folder: Path, stamp: str) -> None:
 
 _register()
 _register_function(engine.run)
+_register_function(engine.run_many)
 # Everything below `play` does without reference counts (see the engine). A function that takes memory
 # cannot be compiled so, and says so; nothing goes wrong silently.
 _register_function(engine.play, _nrt=False)
-cached_run = _cached_engine(SOURCES_HASH)
-_forget_older(Path(cached_run.stats.cache_path), SOURCES_HASH)
+cached_runs = _cached_engine(SOURCES_HASH)
+_forget_older(Path(cached_runs.stats.cache_path), SOURCES_HASH)
 
 
 _counting_play = njit(nogil=True)(engine.play)
 
 
-def uncached_run(
-    policy: Any, world: Any, horizon: int, planning: bool, rng: Any, record: Any, stop: Any
-) -> Any:
-    """Play one run of a policy or world from elsewhere: not cached, and free to take memory."""
-    table = engine.fresh_table(world.means)
-    state = policy.init()
-    return _counting_play(policy, state, world, horizon, planning, rng, record, table, stop)
+def uncached_runs(
+    policy: Any,
+    world: Any,
+    horizon: int,
+    planning: bool,
+    rng: Any,
+    seats: Seats,
+    runs: engine.Runs,
+    stop: Any,
+) -> None:
+    """Play runs of a policy or world from elsewhere: not cached, and free to take memory."""
+    for place, start in enumerate(seats.starts):
+        take_seat(seats.memory, start)
+        record = engine.RunRecord(
+            runs.checkpoints, runs.regret[place], runs.pulls[place], runs.arms[place]
+        )
+        table = engine.fresh_table(world.means)
+        runs.plans[place], runs.empty[place] = _counting_play(
+            policy, policy.init(), world, horizon, planning, rng, record, table, stop
+        )
 
 
 def engine_for(policy: Any, world: Any) -> Any:
@@ -113,7 +128,7 @@ def engine_for(policy: Any, world: Any) -> Any:
                 f"{type(record).__name__} is not a NamedTuple, which compiled code needs; "
                 "make it one, or simulate with engine='python'"
             )
-    return cached_run if _is_ours(policy) and _is_ours(world) else uncached_run
+    return cached_runs if _is_ours(policy) and _is_ours(world) else uncached_runs
 
 
 def _is_ours(record: Any) -> bool:

@@ -18,6 +18,7 @@ from structured_bandits.environments.base import WorldLike
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import PolicyLike
 from structured_bandits.policies.round_robin import first_pulls, write_order
+from structured_bandits.simulation.generator import Seats, take_seat
 
 
 class RunRecord(NamedTuple):
@@ -27,6 +28,17 @@ class RunRecord(NamedTuple):
     regret: Floats  # at each checkpoint
     pulls: Ints  # of each arm
     arms: Ints  # of each pull; of length 0 if not wanted
+
+
+class Runs(NamedTuple):
+    """Where many runs are written down: the same with a row for each run, and what `run` returns."""
+
+    checkpoints: Ints
+    regret: Floats
+    pulls: Ints
+    arms: Ints
+    plans: Ints
+    empty: Ints
 
 
 class Table(NamedTuple):
@@ -61,6 +73,27 @@ def run(
     """Play one run from the start; return the number of plans and of empty confidence sets."""
     table = fresh_table(world.means)
     return play(policy, policy.init(), world, horizon, planning, rng, record, table, stop)
+
+
+def run_many(
+    policy: PolicyLike,
+    world: WorldLike,
+    horizon: int,
+    planning: bool,
+    rng: np.random.Generator,
+    seats: Seats,
+    runs: Runs,
+    stop: Ints,
+) -> None:
+    """Play many runs, each from its own start of the generator."""
+    for place in range(len(seats.starts)):
+        take_seat(seats.memory, seats.starts[place])
+        record = RunRecord(
+            runs.checkpoints, runs.regret[place], runs.pulls[place], runs.arms[place]
+        )
+        plans, empty = run(policy, world, horizon, planning, rng, record, stop)
+        runs.plans[place] = plans
+        runs.empty[place] = empty
 
 
 def play(

@@ -27,7 +27,7 @@ from structured_bandits.arrays import Ints
 from structured_bandits.errors import ParameterError
 from structured_bandits.simulation.blocks import Block, Draw, Same, Setting, play_block
 
-BLOCKS_PER_WORKER = 16  # small blocks leave no idle tail and keep the bar moving
+PARTS = 4  # of what is left, shared by all workers: large blocks first, small ones at the end
 
 _stop_flag: Any = None  # of a worker process
 
@@ -40,8 +40,7 @@ def run_blocks(
 
     if setting.processes and workers > 1:
         _check_picklable(case)
-    size = max(1, runs // (workers * BLOCKS_PER_WORKER))
-    spans = [range(first, min(first + size, runs)) for first in range(0, runs, size)]
+    spans = spread(runs, workers)
     pool, stop = _pool(setting.processes, min(workers, len(spans)))
     bar = tqdm(
         total=runs,
@@ -68,6 +67,22 @@ def run_blocks(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return [future.result() for future in futures]
+
+
+def spread(runs: int, workers: int) -> list[range]:
+    """Return blocks of runs that get smaller and smaller: few calls, and no idle tail.
+
+    >>> spread(20, 2)
+    [range(0, 3), range(3, 6), range(6, 8), range(8, 10), range(10, 12), range(12, 13), range(13, 14),
+     range(14, 15), range(15, 16), range(16, 17), range(17, 18), range(18, 19), range(19, 20)]
+    """
+    spans: list[range] = []
+    first = 0
+    while first < runs:
+        size = max(1, -(-(runs - first) // (PARTS * workers)))
+        spans.append(range(first, min(runs, first + size)))
+        first += size
+    return spans
 
 
 def core_count() -> int:
