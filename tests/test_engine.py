@@ -10,6 +10,8 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -155,6 +157,44 @@ def draw(rng: np.random.Generator) -> tuple[dict[str, object], sb.Bernoulli]:
     structure, truth = random_structure(rng, clip=True)
     policies = {"SUCB": sb.SUCB(structure), "SAE": sb.SAE(structure, 2000)}
     return policies, sb.Bernoulli(structure.means(truth))
+
+
+class Coin(NamedTuple):
+    """Plays an arm at random, with draws that leave half a number in the generator."""
+
+    n_arms: int
+
+    def init(self) -> CoinState:
+        return CoinState(np.zeros(1, np.int64))
+
+    def plan(self, state: CoinState, t: int, limit: int, quota: Any, rng: Any) -> int:
+        quota[:] = 0
+        quota[rng.integers(0, self.n_arms, dtype=np.uint32)] = 1
+        return 0
+
+    def observe(self, state: CoinState, pulls: Any, sums: Any) -> None:
+        state.pulls[0] += 1
+
+
+class CoinState(NamedTuple):
+    pulls: Any
+
+
+def test_runs_that_share_a_generator_do_not_see_each_other() -> None:
+    """Also what 32-bit draws leave behind is gone when the next run begins."""
+    few, many = (
+        sb.simulate({"P": Coin(4)}, WORLD, 5, runs=runs, engine="python", record_arms=True)
+        for runs in (3, 11)
+    )
+    assert (few.arms["P"] == many.arms["P"][:3]).all()
+    for run in range(3):
+        sequence = np.random.SeedSequence(0, spawn_key=(run, crc32(b"P")))
+        rng = np.random.Generator(np.random.PCG64(sequence))
+        arms = []
+        for _ in range(5):
+            arms.append(int(rng.integers(0, 4, dtype=np.uint32)))
+            rng.binomial(1, WORLD.means[arms[-1]])
+        assert few.arms["P"][run].tolist() == arms
 
 
 def test_random_structures_are_drawn_afresh_and_reproducibly() -> None:
