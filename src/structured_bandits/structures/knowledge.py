@@ -73,8 +73,12 @@ def lipschitz(
     points = _numbers("positions", positions)
     if points.ndim not in (1, 2) or not points.size:
         raise StructureError(f"positions: shape {points.shape}; expected a place for each arm")
+    if points.ndim == 1:  # on a line neighbours are enough, the rest follows
+        order = np.argsort(points, kind="stable")
+        first, second = order[1:], order[:-1]
+    else:
+        first, second = np.triu_indices(len(points), k=1)
     points = points.reshape(len(points), -1)
-    first, second = np.triu_indices(len(points), k=1)
     apart = np.sqrt(((points[first] - points[second]) ** 2).sum(axis=1))
     limit = checked_at_least("constant", constant, 0.0) * apart
     rows = _differences(len(points), first, second)

@@ -27,11 +27,16 @@ class PolytopeCell:
 
     def __init__(self, polytope: Polytope, piece: int, arm: int, rivals: Flags) -> None:
         self.polytope, self.piece, self.arm, self.rivals = polytope, piece, arm, rivals
-        leads, least = lead_rows(polytope, arm, rivals)
-        self.rows = np.vstack([polytope.rows, leads])
+        _, least = lead_rows(polytope, arm, rivals)
         self.lower = np.concatenate([polytope.lower, least])
-        self.upper = np.concatenate([polytope.upper, np.full(len(leads), np.inf)])
+        self.upper = np.concatenate([polytope.upper, np.full(len(least), np.inf)])
         self._programs: dict[str, LinearProgram] = {}
+
+    @property
+    def rows(self) -> Floats:
+        """The rows of the polytope, then the leads; not kept, there may be many cells."""
+        leads, _ = lead_rows(self.polytope, self.arm, self.rivals)
+        return np.vstack([self.polytope.rows, leads])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_programs": {}}  # a solver's memory stays where it is
@@ -47,7 +52,7 @@ class PolytopeCell:
         of the lower ends, then of the upper ends, then of s <= 1.
         """
         slopes, shift = self.polytope.slopes, self.polytope.intercepts
-        count, arms = len(self.rows), len(slopes)
+        count, arms = len(self.lower), len(slopes)
         if "slack" not in self._programs:
             rows = np.zeros((count + 2 * arms + 1, slopes.shape[1] + 1))
             rows[:count, :-1] = self.rows
@@ -79,7 +84,7 @@ class PolytopeCell:
 
     def fixed_part(self, multipliers: Floats) -> float:
         """Return what the multipliers of the cell's own rows add to a bound."""
-        return dual_bound(multipliers[: len(self.rows)], self.lower, self.upper)
+        return dual_bound(multipliers[: len(self.lower)], self.lower, self.upper)
 
 
 def lead_rows(polytope: Polytope, arm: int, rivals: Flags) -> tuple[Floats, Floats]:

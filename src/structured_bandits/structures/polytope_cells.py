@@ -74,7 +74,7 @@ class PolytopeCells(SpanCells):
             return False
         self.solved += 1
         solution = self.cells[cell].slack(low, high)
-        polytope, count, arms = self.cells[cell].polytope, len(self.cells[cell].rows), len(low)
+        polytope, count, arms = self.cells[cell].polytope, len(self.cells[cell].lower), len(low)
         self._inside[cell] = polytope.means(solution.x[:-1])
         of_low = np.minimum(solution.multipliers[count : count + arms], 0.0)
         of_high = np.maximum(solution.multipliers[count + arms : -1], 0.0)
@@ -102,7 +102,7 @@ class PolytopeCells(SpanCells):
         if solution.status != "optimal":
             return solution.value, None
         if sign > 0.0:
-            of_box = solution.multipliers[len(self.cells[cell].rows) :]
+            of_box = solution.multipliers[len(self.cells[cell].lower) :]
             of_high, of_low = np.maximum(of_box, 0.0), np.minimum(of_box, 0.0)
             fixed = self.cells[cell].fixed_part(solution.multipliers) + polytope.intercepts[arm]
             shift = float(polytope.intercepts @ of_box)

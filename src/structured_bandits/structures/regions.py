@@ -32,7 +32,7 @@ class Region:
         slopes, shift = self.polytope.slopes, self.polytope.intercepts
         own = len(self.polytope.rows)
         rows, lower, upper = [cell.rows], [cell.lower], [cell.upper]
-        strict = [np.arange(len(cell.rows)) >= own]
+        strict = [np.arange(len(cell.lower)) >= own]
         if optimistic:
             rows.append(slopes[[cell.arm]])
             lower.append(truth.max() - shift[[cell.arm]])
