@@ -17,7 +17,9 @@ from structured_bandits.compilable import compilable
 class LooksAhead(Protocol):
     """What `certain_pulls` needs of a policy; its states have `lengths`, a number for each arm."""
 
-    low: float
+    @property
+    def low(self) -> float:
+        """The least possible reward."""
 
     def certain(self, state: Any, arm: int, t: int, extra: int) -> bool:
         """Is the policy, whose choice after `t` pulls is `arm`, certain of it `extra` pulls more?"""

@@ -16,14 +16,8 @@ from structured_bandits.policies.base import (
     flagged,
 )
 from structured_bandits.policies.candidates import candidate_arms, highest_index
-from structured_bandits.policies.lookahead import certain_pulls
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.confidence import (
-    confidence_box,
-    reach_after,
-    rounding_margin,
-    width_budget,
-)
+from structured_bandits.structures.confidence import confidence_box, width_budget
 
 
 class SUCBState(NamedTuple):
@@ -35,7 +29,7 @@ class SUCBState(NamedTuple):
     high: Floats
     candidates: Flags  # arms that are best in some model
     work: Floats  # what the cells note of the models
-    lengths: Ints  # length of the last plan for each arm
+    lengths: Ints  # length of the last plan for each arm, where it is searched
 
 
 class _SUCB(NamedTuple):
@@ -102,22 +96,22 @@ class SUCB(StructuredPolicy, _SUCB):
         quota[:] = 0
         budget = width_budget(self.alpha, self.sigma, math.log(t + 1))
         confidence_box(state.pulls, state.sums, budget, state.low, state.high)
-        arm = self.cells.optimistic_arm(state.low, state.high)
+        arm = self.cells.choose(state.pulls, state.sums, budget, state.low, state.high, state.work)
         if arm < 0:
             quota[highest_index(state.pulls, state.sums, budget, state.candidates)] = 1
             return 1
-        if limit > 1:
-            margin = rounding_margin(self.low, self.high, budget)
-            self.cells.screen(arm, state.pulls, state.sums, budget, margin, state.work)
-        quota[arm] = certain_pulls(self, state, arm, t, limit)
+        quota[arm] = 1
+        if limit > 1 and math.isfinite(self.low):  # rewards without bounds leave nothing certain
+            quota[arm] = self.cells.sure_pulls(
+                arm,
+                t,
+                limit,
+                state.pulls,
+                state.sums,
+                width_budget(self.alpha, self.sigma, 1.0),
+                self.low,
+                self.high,
+                state.work,
+                state.lengths,
+            )
         return 0
-
-    def certain(self, state: SUCBState, arm: int, t: int, extra: int) -> bool:
-        """Does `arm` stay the optimistic choice over `extra` more pulls of it, whatever comes?
-
-        `plan` has screened the models. Protecting models count if they fit at the start, threatening
-        ones if they may come to fit by the end; that makes the answer monotone.
-        """
-        budget = width_budget(self.alpha, self.sigma, math.log(t + 1 + extra))
-        reach = reach_after(state.pulls[arm], state.sums[arm], extra, self.low, self.high, budget)
-        return self.cells.stays(arm, state.pulls, state.sums, state.work, reach)

@@ -9,14 +9,15 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.checks import checked_above
+from structured_bandits.compilable import compilable
 from structured_bandits.policies.base import (
     Policy,
     checked_rewards,
     structure_and_arms,
 )
-from structured_bandits.policies.lookahead import certain_pulls
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.confidence import rounding_margin, width_budget
+from structured_bandits.structures.tangents import FIRST_TIME
 
 
 class UCBState(NamedTuple):
@@ -26,7 +27,6 @@ class UCBState(NamedTuple):
     sums: Floats
     means: Floats
     roots: Floats  # 1 / sqrt(pulls)
-    lengths: Ints  # length of the last plan for each arm
 
 
 class _UCB(NamedTuple):
@@ -72,7 +72,6 @@ class UCB(Policy, _UCB):
             np.zeros(self.n_arms),
             np.zeros(self.n_arms),
             np.full(self.n_arms, math.inf),
-            np.ones(self.n_arms, np.int64),
         )
 
     def observe(self, state: UCBState, pulls: Ints, sums: Floats) -> None:
@@ -93,28 +92,44 @@ class UCB(Policy, _UCB):
             if state.pulls[arm] == 0:
                 quota[arm] = 1
                 return 0
-        root = math.sqrt(width_budget(self.alpha, self.sigma, math.log(t + 1)))
-        highest = -math.inf
+        log_time = math.log(t + 1)
+        root = math.sqrt(width_budget(self.alpha, self.sigma, log_time))
+        highest = second = -math.inf
         choice = 0
+        widest = 0.0
         for arm in range(self.n_arms):
             index = state.means[arm] + root * state.roots[arm]
+            widest = max(widest, state.roots[arm])
             if index > highest:
+                second = highest
                 highest = index
                 choice = arm
-        quota[choice] = certain_pulls(self, state, choice, t, limit)
+            elif index > second:
+                second = index
+        quota[choice] = 1
+        if limit > 1 and t + 1 >= FIRST_TIME and math.isfinite(self.low):
+            lead = highest - second - rounding_margin(self.low, self.high, root * root)
+            lost = lead_lost(
+                state.means[choice],
+                state.pulls[choice],
+                self.low,
+                root * state.roots[choice],
+                root * widest,
+                t + 1.0,
+            )
+            quota[choice] += int(max(0.0, min(lead / lost, limit - 1.0)))
         return 0
 
-    def certain(self, state: UCBState, arm: int, t: int, extra: int) -> bool:
-        """Does `arm` keep the highest index after `extra` rewards of the worst kind?
 
-        Its index falls with more pulls and the others' rise with log t, so the end decides.
-        """
-        budget = width_budget(self.alpha, self.sigma, math.log(t + 1 + extra))
-        root = math.sqrt(budget)
-        pulls = state.pulls[arm] + extra
-        index = (state.sums[arm] + extra * self.low) / pulls + root / math.sqrt(pulls)
-        to_beat = index - rounding_margin(self.low, self.high, budget)
-        for other in range(self.n_arms):
-            if other != arm and not state.means[other] + root * state.roots[other] < to_beat:
-                return False
-        return True
+@compilable
+def lead_lost(
+    mean: float, pulls: int, bottom: float, radius: float, others: float, time: float
+) -> float:
+    """Return how fast, at most, an index loses its lead when its arm is pulled.
+
+    After j rewards of the worst kind the index is lo_j + r_j, which is convex and falls; the other
+    indices, with radii of at most `others`, are concave and rise with log t. So the tangents at j = 0
+    bound the lead from below (PLANNING, UCB).
+    """
+    growth = 0.5 / (time * math.log(time))  # half the relative growth of the budget
+    return (mean - bottom) / pulls + radius * (0.5 / pulls - growth) + others * growth

@@ -25,8 +25,8 @@ import structured_bandits
 from structured_bandits.compilable import COMPILABLE
 from structured_bandits.environments.base import WorldLike
 from structured_bandits.errors import ParameterError
+from structured_bandits.lookahead import LooksAhead
 from structured_bandits.policies.base import PolicyLike
-from structured_bandits.policies.lookahead import LooksAhead
 from structured_bandits.simulation import engine
 from structured_bandits.simulation.generator import Seats, take_seat
 from structured_bandits.sources import SOURCES_HASH

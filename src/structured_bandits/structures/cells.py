@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Protocol
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.structures.confidence import Reach
 
 
 class Cells(Protocol):
@@ -29,15 +28,31 @@ class Cells(Protocol):
         """Return the best arm with the highest mean inside the box, -1 if it is empty."""
 
     def workspace(self) -> Floats:
-        """Return the memory that `screen` and `stays` need."""
+        """Return the memory that `choose` and `sure_pulls` need, also from one plan to the next."""
 
-    def screen(
-        self, arm: int, pulls: Ints, sums: Floats, budget: float, margin: float, work: Floats
-    ) -> None:
-        """Prepare `stays`: note how cells fit the data of all arms but `arm`."""
+    def choose(
+        self, pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats, work: Floats
+    ) -> int:
+        """Return the same as `optimistic_arm`; the data say what has changed since the last time."""
 
-    def stays(self, arm: int, pulls: Ints, sums: Floats, work: Floats, reach: Reach) -> bool:
-        """Is the optimistic arm `arm` at every moment of the reach? Monotone in its length."""
+    def sure_pulls(
+        self,
+        arm: int,
+        t: int,
+        limit: int,
+        pulls: Ints,
+        sums: Floats,
+        factor: float,
+        bottom: float,
+        top: float,
+        work: Floats,
+        lengths: Ints,
+    ) -> int:
+        """Return a number of pulls, from 1 to `limit`, in which `arm` is certain to stay the choice.
+
+        `choose` has just returned it, after `t` pulls of all arms. The budget is factor * log(time),
+        rewards lie in [bottom, top]; `lengths` has the length found last for each arm.
+        """
 
     def fitting_arm(self, pulls: Ints, sums: Floats) -> int:
         """Return the best arm of the best-fitting model, by least squares."""

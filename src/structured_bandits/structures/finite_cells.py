@@ -10,16 +10,30 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.records import Record
-from structured_bandits.structures.confidence import Reach
+from structured_bandits.structures.tangents import (
+    FIRST_TIME,
+    stays_above,
+    stays_below,
+    stays_close,
+    stays_out_of_reach,
+    stays_refuted,
+    tangents,
+)
 
 
 @compilable
-def fits(table: Floats, model: int, low: Floats, high: Floats) -> bool:
-    """Is a model of the table inside the open box?"""
+def is_out(table: Floats, model: int, arm: int, low: Floats, high: Floats) -> bool:
+    """Is a model outside the open box on this arm?"""
+    return not low[arm] < table[model, arm] < high[arm]
+
+
+@compilable
+def first_out(table: Floats, model: int, low: Floats, high: Floats) -> int:
+    """Return the first arm on which a model is outside the open box, -1 if it is inside."""
     for arm in range(len(low)):
         if not low[arm] < table[model, arm] < high[arm]:
-            return False
-    return True
+            return arm
+    return -1
 
 
 class _FiniteCells(NamedTuple):
@@ -47,7 +61,7 @@ class FiniteCells(Record, _FiniteCells):
         alive = False
         for model in range(len(self.best)):
             arm = self.best[model]
-            if not found[arm] and fits(self.table, model, low, high):
+            if not found[arm] and first_out(self.table, model, low, high) < 0:
                 found[arm] = True
                 alive = True
         return alive
@@ -55,62 +69,112 @@ class FiniteCells(Record, _FiniteCells):
     def optimistic_arm(self, low: Floats, high: Floats) -> int:
         """Return the best arm of the highest-ranked model inside the open box, -1 if it is empty."""
         for model in self.ranking:
-            if fits(self.table, model, low, high):
+            if first_out(self.table, model, low, high) < 0:
                 return int(self.best[model])
         return -1
 
     def workspace(self) -> Floats:
-        """Return the memory that `screen` and `stays` need."""
-        return np.zeros(len(self.best))
+        """Return the memory of `choose` and `sure_pulls`: watches, excesses, and the pulls last seen.
 
-    def screen(
-        self, arm: int, pulls: Ints, sums: Floats, budget: float, margin: float, work: Floats
-    ) -> None:
-        """Note the budget at which each model fits the data of all arms but `arm`.
-
-        That is the largest pulls * (mean - model)^2; once a model fits, it goes on fitting while only
-        `arm` is pulled (PLANNING, E). Distances are taken `margin` too short, so a threat counts too
-        early rather than too late. Models of `arm` itself protect its choice if they fit now, with
-        the margin to spare: those get 0, the others infinity.
+        A model outside the set is watched: work[0] has one arm that keeps it out, counted from 1, and
+        work[1] its excess, pulls * distance^2, which keeps it out until the budget exceeds it. A model
+        inside has the watch 0.
         """
-        work[:] = 0.0
-        for other in range(len(pulls)):
-            if other == arm or pulls[other] == 0:
-                continue
-            mean = sums[other] / pulls[other]
-            radius = math.sqrt(budget / pulls[other]) - margin
-            for model in range(len(work)):
-                distance = abs(self.table[model, other] - mean)
-                if self.best[model] != arm:
-                    short = max(0.0, distance - margin)
-                    work[model] = max(work[model], pulls[other] * short * short)
-                elif distance >= radius:
-                    work[model] = math.inf
+        return np.zeros((2, len(self.best) + self.arm_count()))
 
-    def stays(self, arm: int, pulls: Ints, sums: Floats, work: Floats, reach: Reach) -> bool:
-        """Is the optimistic choice `arm` at every moment of the reach?
+    def choose(
+        self, pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats, work: Floats
+    ) -> int:
+        """Return the best arm of the highest-ranked model inside the open box, -1 if it is empty.
 
-        The theorem of PLANNING, down the ranking: models of `arm` that fit now protect the choice,
-        models of other arms that may come to fit threaten it. A protector below lowest + radius
-        outranks all that follow (C2), so the walk ends there, provided that the protectors so far
-        cover every mean in [lowest, highest]; `uncovered` is the highest mean not yet covered.
+        Boxes of arms without new data only grow, so a model inside can leave only by an arm that was
+        pulled, and a model outside needs a look only if its watched arm was, or if the budget has
+        passed its excess (PLANNING, incremental set).
         """
-        reached = reach.radius - reach.margin
-        uncovered = reach.highest
-        for model in self.ranking:
-            mean = self.table[model, arm]
-            if self.best[model] == arm:
-                if work[model] > 0.0:
+        models = len(self.best)
+        seen = work[0, models:]
+        moved = -1
+        several = False
+        for arm in range(len(pulls)):
+            if pulls[arm] != seen[arm]:
+                seen[arm] = pulls[arm]
+                several = several or moved >= 0
+                moved = arm
+        surely = budget * (1.0 + 1e-12)
+        for model in range(models):
+            watch = int(work[0, model]) - 1
+            if watch < 0:
+                if moved < 0:
                     continue
-                if uncovered - mean >= reached:
-                    return False  # the next protector is too low: a gap in the cover
-                if mean - uncovered < reached:
-                    uncovered = mean - reached
-                if mean - reach.lowest < reached:
-                    return True  # it has also covered all that was left
-            elif reach.band_low < mean < reach.band_high and work[model] <= reach.budget:
-                return False
-        return False
+                out = moved if is_out(self.table, model, moved, low, high) else -1
+                if several:
+                    out = first_out(self.table, model, low, high)
+                if out < 0:
+                    continue
+            else:
+                if watch != moved and not several and work[1, model] > surely:
+                    continue
+                out = watch
+                if not is_out(self.table, model, watch, low, high):
+                    out = first_out(self.table, model, low, high)
+            work[0, model] = out + 1
+            if out >= 0:
+                distance = self.table[model, out] - sums[out] / pulls[out]
+                work[1, model] = pulls[out] * distance * distance
+        for model in self.ranking:
+            if work[0, model] == 0.0:
+                return int(self.best[model])
+        return -1
+
+    def sure_pulls(
+        self,
+        arm: int,
+        t: int,
+        limit: int,
+        pulls: Ints,
+        sums: Floats,
+        factor: float,
+        bottom: float,
+        top: float,
+        work: Floats,
+        lengths: Ints,
+    ) -> int:
+        """Return a number of pulls, from 1 to `limit`, in which `arm` is certain to stay the choice.
+
+        The theorem of PLANNING, down the ranking, each condition by its tangent. Models of `arm` in the
+        set protect the choice: they have to cover every mean that may come, from above
+        (`stays_above`), between two of them (`stays_close`) and from below (`stays_below`). A model of
+        another arm is no threat as long as it is refuted, out of reach, or outranked by a protector
+        below lo_j + r_j. Further down the ranking protectors are lower, which lasts longer, but
+        threats are more; the walk ends when nothing can be gained.
+        """
+        if pulls[arm] == 0 or t + 1 < FIRST_TIME:
+            return 1
+        at = tangents(t, pulls[arm], sums[arm], factor, bottom, top)
+        sure = 0.0  # pulls after the first
+        possible = float(limit - 1)  # as far as covers and threats met so far allow
+        outranks = 0.0  # how long the lowest protector so far does
+        last = math.inf
+        for model in self.ranking:
+            if sure >= possible:
+                break
+            mean = self.table[model, arm]
+            watch = work[0, model]
+            if self.best[model] == arm:
+                if watch == 0.0:
+                    if last == math.inf:
+                        possible = min(possible, stays_above(at, mean))
+                    else:
+                        possible = min(possible, stays_close(at, last - mean))
+                    last = mean
+                    outranks = stays_below(at, mean)
+                    sure = max(sure, min(possible, outranks))
+            elif outranks < possible:
+                harmless = max(outranks, stays_out_of_reach(at, mean))
+                if watch > 0.0 and watch != arm + 1.0 and harmless < possible:
+                    harmless = max(harmless, stays_refuted(at, work[1, model]))
+                possible = min(possible, harmless)
+        return 1 + int(sure)
 
     def fitting_arm(self, pulls: Ints, sums: Floats) -> int:
         """Return the best arm of the model with the least sum of pulls * (mean - model)^2.

@@ -7,17 +7,32 @@ positions on a line, constraints on differences by shortest paths, polytopes by 
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.structures.confidence import Reach, confidence_box
+from structured_bandits.lookahead import certain_pulls
+from structured_bandits.structures.cells import Cells
+from structured_bandits.structures.confidence import (
+    Reach,
+    confidence_box,
+    reach_after,
+    rounding_margin,
+)
 
 
 class Spans(Protocol):
     """What `SpanCells` needs of cells; those of one piece stand together."""
+
+    def screen(
+        self, arm: int, pulls: Ints, sums: Floats, budget: float, margin: float, work: Floats
+    ) -> None:
+        """Prepare `stays`: note how cells fit the data of all arms but `arm`."""
+
+    def stays(self, arm: int, pulls: Ints, sums: Floats, work: Floats, reach: Reach) -> bool:
+        """Is the optimistic arm `arm` at every moment of the reach? Monotone in its length."""
 
     def fits(self, cell: int, low: Floats, high: Floats, before: bool) -> bool:
         """Does the cell's piece meet the open box? `before` is the answer for the cell before it."""
@@ -72,6 +87,18 @@ class SpanCells:
                         choice = arm
         return choice
 
+    def choose(
+        self: _Cells,
+        pulls: Ints,
+        sums: Floats,
+        budget: float,
+        low: Floats,
+        high: Floats,
+        work: Floats,
+    ) -> int:
+        """Return the optimistic arm inside the box, -1 if it is empty."""
+        return self.optimistic_arm(low, high)
+
     def workspace(self: _Cells) -> Floats:
         """Return the memory that `screen` and `stays` need: spans of the cells, then a box."""
         return np.zeros((2, len(self.best) + self.arm_count()))
@@ -107,6 +134,29 @@ class SpanCells:
                 work[0, cell] = lowest
                 work[1, cell] = highest
 
+    def sure_pulls(
+        self: _Cells,
+        arm: int,
+        t: int,
+        limit: int,
+        pulls: Ints,
+        sums: Floats,
+        factor: float,
+        bottom: float,
+        top: float,
+        work: Floats,
+        lengths: Ints,
+    ) -> int:
+        """Return a number of pulls, from 1 to `limit`, in which `arm` is certain to stay the choice.
+
+        A search, which begins at the length found last for this arm.
+        """
+        budget = factor * math.log(t + 1)
+        margin = rounding_margin(bottom, top, budget)
+        self.screen(arm, pulls, sums, budget, margin, work)
+        outlook = Outlook(self, pulls, sums, work, lengths, factor, bottom, top)
+        return certain_pulls(outlook, outlook, arm, t, limit)
+
     def stays(
         self: _Cells, arm: int, pulls: Ints, sums: Floats, work: Floats, reach: Reach
     ) -> bool:
@@ -139,13 +189,33 @@ class SpanCells:
         return True
 
 
-class _Cells(Spans, Protocol):
+class _Cells(Cells, Spans, Protocol):
     """Cells that use the mixin, for the type checker."""
 
-    best: Ints
     tie: float
 
-    def arm_count(self) -> int: ...
+
+class Outlook(NamedTuple):
+    """What cells with spans know when they search for the length of a plan."""
+
+    cells: Any
+    pulls: Ints
+    sums: Floats
+    work: Floats
+    lengths: Ints
+    factor: float
+    low: float  # the range of rewards
+    high: float
+
+    def certain(self, state: Any, arm: int, t: int, extra: int) -> bool:
+        """Does `arm` stay the optimistic choice over `extra` more pulls of it, whatever comes?
+
+        Protecting models count if they fit at the start, threatening ones if they may come to fit by
+        the end; that makes the answer monotone.
+        """
+        budget = self.factor * math.log(t + 1 + extra)
+        reach = reach_after(self.pulls[arm], self.sums[arm], extra, self.low, self.high, budget)
+        return bool(self.cells.stays(arm, self.pulls, self.sums, self.work, reach))
 
 
 @compilable
