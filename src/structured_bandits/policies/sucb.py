@@ -95,7 +95,6 @@ class SUCB(StructuredPolicy, _SUCB):
         """Plan a run of the optimistic arm, as long as it is certain to stay the choice."""
         quota[:] = 0
         budget = width_budget(self.alpha, self.sigma, math.log(t + 1))
-        confidence_box(state.pulls, state.sums, budget, state.low, state.high)
         arm = self.cells.choose(state.pulls, state.sums, budget, state.low, state.high, state.work)
         if arm < 0:
             quota[highest_index(state.pulls, state.sums, budget, state.candidates)] = 1

@@ -33,7 +33,10 @@ class Cells(Protocol):
     def choose(
         self, pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats, work: Floats
     ) -> int:
-        """Return the same as `optimistic_arm`; the data say what has changed since the last time."""
+        """Return the optimistic arm in the box of these data, -1 if it is empty.
+
+        What was noted the last time may help. `low` and `high` are memory for the box.
+        """
 
     def sure_pulls(
         self,

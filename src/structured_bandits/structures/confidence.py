@@ -23,17 +23,25 @@ def width_budget(alpha: float, sigma: float, log_clock: float) -> float:
 
 
 @compilable
+def confidence_interval(
+    arm: int, pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats
+) -> None:
+    """Write the open interval of means of one arm that fit its data."""
+    if pulls[arm] > 0:
+        mean = sums[arm] / pulls[arm]
+        radius = math.sqrt(budget / pulls[arm])
+        low[arm] = mean - radius
+        high[arm] = mean + radius
+    else:
+        low[arm] = -math.inf
+        high[arm] = math.inf
+
+
+@compilable
 def confidence_box(pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats) -> None:
     """Write the open box of means that fit: mean -/+ sqrt(budget / pulls) for each pulled arm."""
     for arm in range(len(pulls)):
-        if pulls[arm] > 0:
-            mean = sums[arm] / pulls[arm]
-            radius = math.sqrt(budget / pulls[arm])
-            low[arm] = mean - radius
-            high[arm] = mean + radius
-        else:
-            low[arm] = -math.inf
-            high[arm] = math.inf
+        confidence_interval(arm, pulls, sums, budget, low, high)
 
 
 def centres_and_radii(pulls: Ints, sums: Floats, budget: float) -> tuple[Floats, Floats]:

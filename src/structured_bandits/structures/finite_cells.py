@@ -10,6 +10,7 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.records import Record
+from structured_bandits.structures.confidence import confidence_box, confidence_interval
 from structured_bandits.structures.tangents import (
     FIRST_TIME,
     stays_above,
@@ -17,6 +18,10 @@ from structured_bandits.structures.tangents import (
     stays_close,
     stays_out_of_reach,
     stays_refuted,
+    surely_below,
+    surely_close,
+    surely_out_of_reach,
+    surely_refuted,
     tangents,
 )
 
@@ -100,23 +105,27 @@ class FiniteCells(Record, _FiniteCells):
                 seen[arm] = pulls[arm]
                 several = several or moved >= 0
                 moved = arm
+        if moved >= 0:
+            confidence_interval(moved, pulls, sums, budget, low, high)
+        boxed = False  # are the intervals of all arms written?
         surely = budget * (1.0 + 1e-12)
         for model in range(models):
             watch = int(work[0, model]) - 1
             if watch < 0:
-                if moved < 0:
+                if moved < 0 or not (several or is_out(self.table, model, moved, low, high)):
                     continue
-                out = moved if is_out(self.table, model, moved, low, high) else -1
-                if several:
-                    out = first_out(self.table, model, low, high)
-                if out < 0:
-                    continue
+                out = moved
             else:
                 if watch != moved and not several and work[1, model] > surely:
                     continue
+                if watch != moved:
+                    confidence_interval(watch, pulls, sums, budget, low, high)
                 out = watch
-                if not is_out(self.table, model, watch, low, high):
-                    out = first_out(self.table, model, low, high)
+            if not is_out(self.table, model, out, low, high):
+                if not boxed:
+                    confidence_box(pulls, sums, budget, low, high)
+                    boxed = True
+                out = first_out(self.table, model, low, high)
             work[0, model] = out + 1
             if out >= 0:
                 distance = self.table[model, out] - sums[out] / pulls[out]
@@ -154,26 +163,38 @@ class FiniteCells(Record, _FiniteCells):
         sure = 0.0  # pulls after the first
         possible = float(limit - 1)  # as far as covers and threats met so far allow
         outranks = 0.0  # how long the lowest protector so far does
-        last = math.inf
+        lowest = math.inf
         for model in self.ranking:
-            if sure >= possible:
-                break
             mean = self.table[model, arm]
             watch = work[0, model]
             if self.best[model] == arm:
-                if watch == 0.0:
-                    if last == math.inf:
-                        possible = min(possible, stays_above(at, mean))
-                    else:
-                        possible = min(possible, stays_close(at, last - mean))
-                    last = mean
-                    outranks = stays_below(at, mean)
+                if watch > 0.0:
+                    continue
+                if lowest == math.inf:
+                    possible = min(possible, stays_above(at, mean))
+                elif not surely_close(at, lowest - mean, possible):
+                    possible = stays_close(at, lowest - mean)
+                lowest = mean
+                outranks = -1.0  # not computed before it is needed
+                if surely_below(at, mean, possible):
+                    break
+            else:
+                if outranks < 0.0:
+                    outranks = stays_below(at, lowest)
                     sure = max(sure, min(possible, outranks))
-            elif outranks < possible:
+                refuted = watch > 0.0 and watch != arm + 1.0
+                if refuted and surely_refuted(at, work[1, model], possible):
+                    continue
+                if surely_out_of_reach(at, mean, possible):
+                    continue
                 harmless = max(outranks, stays_out_of_reach(at, mean))
-                if watch > 0.0 and watch != arm + 1.0 and harmless < possible:
+                if refuted:
                     harmless = max(harmless, stays_refuted(at, work[1, model]))
                 possible = min(possible, harmless)
+                if sure >= possible:
+                    return 1 + int(sure)
+        if lowest < math.inf:
+            sure = max(sure, min(possible, stays_below(at, lowest)))
         return 1 + int(sure)
 
     def fitting_arm(self, pulls: Ints, sums: Floats) -> int:

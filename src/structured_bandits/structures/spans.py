@@ -97,6 +97,7 @@ class SpanCells:
         work: Floats,
     ) -> int:
         """Return the optimistic arm inside the box, -1 if it is empty."""
+        confidence_box(pulls, sums, budget, low, high)
         return self.optimistic_arm(low, high)
 
     def workspace(self: _Cells) -> Floats:

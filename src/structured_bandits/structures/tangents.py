@@ -30,7 +30,9 @@ class Tangents(NamedTuple):
     top: float
     mean: float
     radius: float
-    radius_slope: float
+    radius_fall: float  # how fast the radius falls
+    low_fall: float  # how fast lo_j + r_j falls
+    high_rise: float  # how fast hi_j - r_j rises
     reach: float  # G_0
     reach_slope: float
     margin: float
@@ -46,6 +48,8 @@ def tangents(
     budget = factor * log
     radius = math.sqrt(budget / pulls)
     growth = 0.5 / (time * log)  # half the relative growth of the budget in a step
+    mean = total / pulls
+    fall = radius * (0.5 / pulls - growth)
     return Tangents(
         time,
         factor,
@@ -54,9 +58,11 @@ def tangents(
         total,
         bottom,
         top,
-        total / pulls,
+        mean,
         radius,
-        radius * (growth - 0.5 / pulls),
+        fall,
+        (mean - bottom) / pulls + fall,
+        (top - mean) / pulls + fall,
         radius * pulls,
         radius * (growth * pulls + 0.5),
         rounding_margin(bottom, top, budget),
@@ -74,21 +80,31 @@ def lasts(room: float, loss: float) -> float:
 @compilable
 def stays_below(at: Tangents, mean: float) -> float:
     """For how many pulls is lo_j + r_j > mean (C2)? A protector there is in the set if a threat is."""
-    room = at.mean + at.radius - mean - at.margin
-    return lasts(room, (at.mean - at.bottom) / at.pulls - at.radius_slope)
+    return lasts(at.mean + at.radius - mean - at.margin, at.low_fall)
+
+
+@compilable
+def surely_below(at: Tangents, mean: float, length: float) -> bool:
+    """Is lo_j + r_j > mean for this many pulls?"""
+    return at.mean + at.radius - mean - at.margin > length * at.low_fall
 
 
 @compilable
 def stays_above(at: Tangents, mean: float) -> float:
     """For how many pulls is hi_j - r_j < mean? Then a protector there covers every mean above it."""
-    room = mean - (at.mean - at.radius) - at.margin
-    return lasts(room, (at.top - at.mean) / at.pulls - at.radius_slope)
+    return lasts(mean - (at.mean - at.radius) - at.margin, at.high_rise)
 
 
 @compilable
 def stays_close(at: Tangents, gap: float) -> float:
     """For how many pulls do two protectors this far apart leave no mean between them uncovered?"""
-    return lasts(2.0 * (at.radius - at.margin) - gap, -2.0 * at.radius_slope)
+    return lasts(2.0 * (at.radius - at.margin) - gap, 2.0 * at.radius_fall)
+
+
+@compilable
+def surely_close(at: Tangents, gap: float, length: float) -> bool:
+    """Do two protectors this far apart leave nothing uncovered for this many pulls?"""
+    return 2.0 * (at.radius - at.margin) - gap > 2.0 * length * at.radius_fall
 
 
 @compilable
@@ -99,6 +115,24 @@ def stays_out_of_reach(at: Tangents, mean: float) -> float:
     too_high = lasts(centre - at.total - at.reach - slack, at.top - mean + at.reach_slope)
     too_low = lasts(at.total - centre - at.reach - slack, mean - at.bottom + at.reach_slope)
     return max(too_high, too_low)
+
+
+@compilable
+def surely_refuted(at: Tangents, excess: float, length: float) -> bool:
+    """Does another arm keep a model out for this many pulls? By exp(x) - 1 >= x, without a division."""
+    return (excess - at.budget - 1e-12 * at.factor) * at.time >= length * at.factor
+
+
+@compilable
+def surely_out_of_reach(at: Tangents, mean: float, length: float) -> bool:
+    """Is a mean too high or too low to be within the radius for this many pulls?"""
+    centre = mean * at.pulls
+    slack = at.reach + at.margin * at.pulls
+    too_high = centre - at.total - slack
+    too_low = at.total - centre - slack
+    return (too_high > 0.0 and too_high > length * (at.top - mean + at.reach_slope)) or (
+        too_low > 0.0 and too_low > length * (mean - at.bottom + at.reach_slope)
+    )
 
 
 @compilable
