@@ -161,6 +161,20 @@ def test_golden_lower_bounds() -> None:
     assert a.lower_bound("bernoulli").constant == pytest.approx(1.141524, abs=6e-7)
 
 
+def test_models_that_exclude_an_outcome_cost_nothing() -> None:
+    """Found in review: rounding made a certain reward of 1 merely likely, and gave it a price."""
+    for structure in (sb.concave(3), sb.union([sb.concave(3), sb.lipschitz([0, 1, 2], 1.0)])):
+        assert sb.analyse(structure, [0.3, 1.0, 0.0]).lower_bound().constant == 0.0
+
+
+def test_probabilities_may_be_off_by_rounding() -> None:
+    """Found in review: a mean of -5e-17 is 0."""
+    exact, rounded = (
+        sb.analyse(sb.unimodal(3), [low, 0.5, 0.2]).lower_bound().constant for low in (0.0, -5e-17)
+    )
+    assert rounded == pytest.approx(exact)
+
+
 @pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.2])
 @pytest.mark.parametrize("bounds", [None, (-1.0, 1.0)])
 @OUTSIDE

@@ -134,12 +134,8 @@ class RegionSet:
         return x if finite else x + INWARD * (self._start - x)
 
     def means(self, x: Floats) -> Floats:
-        """Return the means of a model, rounding that leaves probabilities taken off."""
-        means = self._region.polytope.means(x)
-        if self._information.family == "bernoulli":
-            near = np.clip(means, 0.0, 1.0)
-            return np.where(np.abs(near - means) <= INWARD, near, means)
-        return means
+        """Return the means of a model."""
+        return self._region.polytope.means(x)
 
     def model(self, x: Floats) -> Model:
         """Return what the structure calls a model."""

@@ -7,6 +7,8 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
 
+SAME = 5e-11  # probabilities that differ by no more are equal
+
 
 class Information:
     """Divergences from the true means, for Bernoulli or for Gaussian rewards.
@@ -17,12 +19,13 @@ class Information:
     def __init__(self, means: Floats, best_arm: int, family: str, sigma: float) -> None:
         if family not in ("bernoulli", "gaussian"):
             raise ParameterError(f"family={family!r}: accepted are 'bernoulli' and 'gaussian'")
-        self.truth, self.best_arm, self.family, self.sigma = means, best_arm, family, sigma
+        self.best_arm, self.family, self.sigma = best_arm, family, sigma
         self.check(means)
+        self.truth = self._plain(means)
 
     def check(self, means: Floats) -> None:
         """Raise if means cannot be those of rewards of the family."""
-        bad = means[(means < 0.0) | (means > 1.0)]
+        bad = means[(means < -SAME) | (means > 1.0 + SAME)]
         if self.family == "bernoulli" and len(bad):
             raise ParameterError(
                 f"family='bernoulli': a mean of {bad[0]:g} is no probability; use family='gaussian'"
@@ -33,7 +36,7 @@ class Information:
         if self.family == "gaussian":
             divergence = (self.truth - means) ** 2 / (2.0 * self.sigma**2)
         else:
-            divergence = kl_bernoulli(self.truth, means)
+            divergence = kl_bernoulli(self.truth, self._plain(means))
         divergence[..., self.best_arm] = 0.0
         return divergence
 
@@ -44,13 +47,21 @@ class Information:
         """
         if self.family == "gaussian":
             return (means - self.truth) / self.sigma**2
+        means = self._plain(means)
         return _quotient(1.0 - self.truth, 1.0 - means) - _quotient(self.truth, means)
 
     def curvature(self, means: Floats) -> Floats:
         """Return the second derivatives of the divergences by the other means."""
         if self.family == "gaussian":
             return np.full(len(means), 1.0 / self.sigma**2)
+        means = self._plain(means)
         return _quotient(1.0 - self.truth, (1.0 - means) ** 2) + _quotient(self.truth, means**2)
+
+    def _plain(self, means: Floats) -> Floats:
+        """Return probabilities, 0 and 1 where only rounding keeps a mean from them."""
+        if self.family == "gaussian":
+            return means
+        return np.where(means < SAME, 0.0, np.where(means > 1.0 - SAME, 1.0, means))
 
 
 def kl_bernoulli(p: Floats, q: Floats) -> Floats:
