@@ -165,6 +165,8 @@ def test_models_that_exclude_an_outcome_cost_nothing() -> None:
     """Found in review: rounding made a certain reward of 1 merely likely, and gave it a price."""
     for structure in (sb.concave(3), sb.union([sb.concave(3), sb.lipschitz([0, 1, 2], 1.0)])):
         assert sb.analyse(structure, [0.3, 1.0, 0.0]).lower_bound().constant == 0.0
+    sure = sb.union([sb.FiniteStructure([[0.5, 0.3]]), sb.linear([[0.5], [1.0]], (0, 1))])
+    assert sb.analyse(sure, [0.5, 0.3]).lower_bound().constant == 0.0
 
 
 def test_probabilities_may_be_off_by_rounding() -> None:
@@ -347,8 +349,21 @@ SQUARE = {"slopes": [[1, 0], [0, 1]], "rows": [[1, 0], [0, 1]], "lower": 0.0, "u
         (lambda: sb.unimodal(3, [(0, 1), (1, 5)]), r"\(1, 5\) is outside the arms 0 to 2"),
         (lambda: sb.unimodal(3, [(0, 0), (0, 1), (1, 2)]), "no pair of different arms"),
         (lambda: sb.unimodal(3, 7), "expected pairs of arms"),
-        (lambda: sb.unimodal(8, [(i, j) for i in range(8) for j in range(i)]), "262144 spanning trees"),
-        (lambda: sb.known_best_mean(3, 0.0), "expected low < high"),
+        (lambda: sb.unimodal(20, [(i, j) for i in range(20) for j in range(i) if (i < 10) == (j < 10)]), "they do not connect all 20 arms"),
+        (lambda: sb.unimodal(8, [(i, j) for i in range(8) for j in range(i)]), "262,144 spanning trees"),
+        (lambda: sb.known_best_mean(3, 0.0), r"value=0\.0: expected more than low=0\.0"),
+        (lambda: sb.unstructured(100_000), "expected at most 2000"),
+        (lambda: sb.unstructured(2, low=True), "low=True: expected a finite number"),
+        (lambda: sb.linear([[1.0]], low="a"), "low='a': expected a finite number"),
+        (lambda: sb.monotone(3, decreasing="false"), "decreasing='false': expected True or False"),
+        (lambda: sb.concave(True), "n_arms=True"),
+        (lambda: sb.union(sb.unstructured(2)), "expected a list of structures"),
+        (lambda: sb.intersection(sb.unstructured(2), 5), "constraints=5: expected a Constraint"),
+        (lambda: sb.intersection(sb.unstructured(2), sb.Constraint({0: "a"})), "expected numbers, and weights by arm"),
+        (lambda: sb.scaled(sb.unstructured(2), "a"), "factors='a'"),
+        (lambda: sb.PolyhedralStructure(sb.Polytope([[1.0]])), "got a single Polytope"),
+        (lambda: sb.Polytope([[1.0, 2.0]]).means([1.0, 2.0, 3.0]), "expected 2 numbers"),
+        (lambda: sb.linear([[1.0, 0.0]], (0, 0.5)).means(sb.linear([[1.0, 0.0]], (0, 1)).at([0.9, 0.1])), r"violates a constraint of piece '1' by 0\.4"),
         (lambda: sb.union([]), "none given"),
         (lambda: sb.union([sb.unstructured(2), sb.unstructured(3)]), r"structures\[1\] has 3 arms, the first has 2"),
         (lambda: sb.product([3]), r"structures\[0\]=3"),
@@ -365,6 +380,29 @@ SQUARE = {"slopes": [[1, 0], [0, 1]], "rows": [[1, 0], [0, 1]], "lower": 0.0, "u
 def test_what_is_refused(make: Any, message: str) -> None:
     with pytest.raises(sb.StructuredBanditsError, match=message):
         make()
+
+
+def test_rows_of_very_different_size() -> None:
+    """Found in review: a false "infeasible" made the distance of the truth from itself infinite."""
+    piece = sb.Polytope(
+        [[-0.5, -1], [0.25, 0], [0.625, -7], [-0.125, 8]],
+        [0.5, 0.625, 0.5625, 0.4375],
+        [[256, -2048], [-24, 128], [-1, 32]],
+        [-48, -4.6875, 0.6171875],
+        [-14, -1.4375, 1.0859375],
+    )
+    structure = sb.PolyhedralStructure([piece])
+    a = sb.analyse(structure, structure.at([0.2890625, 0.04296875]))
+    equal = np.array([True, True, False, False])
+    assert a.distances.nearest(3, np.ones(4), False, equal).gap == pytest.approx(0.0, abs=1e-9)
+
+
+@OUTSIDE
+def test_features_of_very_different_size() -> None:
+    """Found in review: least squares gave up."""
+    arms = sb.linear([[-400.0, 1e-4], [-900.0, 3e-4]], bounds=[(0, 0.001), (0, 1000)])
+    result = sb.simulate(sb.GreedyMLE(arms), sb.Bernoulli([0.5, 0.5]), 50, runs=3, progress=False)
+    assert result.pulls["GreedyMLE"].sum() == 150
 
 
 def test_lower_dimensional_pieces_are_accepted() -> None:

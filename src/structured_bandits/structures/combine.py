@@ -60,9 +60,12 @@ def intersection(
 
     Pieces that share nothing are dropped; if nothing is left, that is an error.
     """
-    several = [structures] if isinstance(structures, Structure) else list(structures)
-    several = _checked(several)
-    wanted = [constraints] if isinstance(constraints, Constraint) else list(constraints)
+    several = _checked([structures] if isinstance(structures, Structure) else structures)
+    wanted = [constraints] if isinstance(constraints, Constraint) else constraints
+    if not isinstance(wanted, (list, tuple)):
+        raise StructureError(
+            f"constraints={constraints!r}: expected a Constraint, or a list of them"
+        )
     pieces = reduce(
         lambda left, right: [_shared(a, b) for a in left for b in right],
         [list(structure.polytopes) for structure in several],
@@ -149,7 +152,12 @@ def scaled(
 
     What a price earns is the price times a demand that is known to fall with it.
     """
-    values = np.asarray(factors, dtype=np.float64)
+    (structure,) = _checked([structure])
+    try:
+        raw = np.array(factors)
+    except ValueError:
+        raw = np.array([None])
+    values = raw.astype(np.float64) if raw.dtype.kind in "iuf" else np.array([np.nan])
     if values.shape not in ((), (structure.n_arms,)) or not np.isfinite(values).all():
         raise StructureError(f"factors={factors!r}: expected a number, or one for each arm")
     values = np.broadcast_to(values, (structure.n_arms,))
@@ -168,6 +176,8 @@ def scaled(
 
 
 def _checked(structures: Sequence[Structure], same_arms: bool = True) -> list[Structure]:
+    if not isinstance(structures, (list, tuple)):
+        raise StructureError(f"structures={structures!r}: expected a list of structures")
     structures = list(structures)
     if not structures:
         raise StructureError("structures: none given")
@@ -190,7 +200,13 @@ def _row(constraint: Constraint, structure: Structure, number: int) -> tuple[Flo
     if not isinstance(constraint, Constraint):
         raise StructureError(f"constraints[{number}]={constraint!r}: expected a Constraint")
     weights = np.zeros(structure.n_arms)
-    for arm, weight in constraint.weights.items():
+    given = constraint.weights
+    ends = constraint.at_least, constraint.at_most
+    if not isinstance(given, Mapping) or not all(map(_is_number, [*given.values(), *ends])):
+        raise StructureError(
+            f"constraints[{number}]={constraint!r}: expected numbers, and weights by arm"
+        )
+    for arm, weight in given.items():
         weights[structure.arm_index(arm)] += float(weight)
     if not weights.any() or not np.isfinite(weights).all():
         raise StructureError(f"constraints[{number}]: expected finite weights, not all 0")
@@ -200,6 +216,11 @@ def _row(constraint: Constraint, structure: Structure, number: int) -> tuple[Flo
             f"at_most={constraint.at_most}"
         )
     return weights, constraint.at_least, constraint.at_most
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return number and not math.isnan(value)
 
 
 def _shared(first: Polytope, second: Polytope) -> Polytope:

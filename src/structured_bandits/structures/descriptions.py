@@ -56,6 +56,7 @@ KINDS = {
 }
 PIECE = ("start", "end", "at_start", "at_end"), ("closed",)
 POLYTOPE = ("slopes",), ("intercepts", "rows", "lower", "upper", "name")
+_reading: list[Path] = []  # files on the way, so that none includes itself
 COMMON = ("kind", "arms", "constraints", "factors")  # of every structure
 
 
@@ -75,7 +76,7 @@ def build_structure(
     if "file" in table:
         return _file(table, place, folder, read_file)
     kind = table.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         accepted = ", ".join(KINDS)
         raise FileFormatError(f"{place}, kind={kind!r}: accepted are {accepted}")
     build, needed, optional = KINDS[kind]
@@ -120,9 +121,15 @@ def _file(
 ) -> Structure:
     check_keys(table, place, ("file",), ())
     path = folder / str(table["file"])
+    if path.resolve() in _reading:
+        raise FileFormatError(f"{place}, file={table['file']!r}: the files include each other")
     if not path.is_file():
         raise FileFormatError(f"{place}, file={table['file']!r}: there is no file {path}")
-    return read_file(path)
+    _reading.append(path.resolve())
+    try:
+        return read_file(path)
+    finally:
+        _reading.pop()
 
 
 def _tables(tables: Any, place: str, name: str) -> list[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.records import Record
-from structured_bandits.structures.differences import Differences, differences
+from structured_bandits.structures.differences import Differences, differences, rivals_of
 from structured_bandits.structures.polytopes import Polytope
 from structured_bandits.structures.solver import TOLERANCE
 from structured_bandits.structures.spans import SpanCells
@@ -43,7 +43,7 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
             (number, arm)
             for number, piece in enumerate(pieces)
             for arm in range(reach.shape[1])
-            if _can_be_best(piece.reach, arm)
+            if rivals_of(piece, arm) is not None
         ]
         return super().__new__(
             cls,
@@ -99,12 +99,3 @@ def difference_cells(pieces: Sequence[Polytope]) -> DifferenceCells | None:
     known = [differences(piece) for piece in pieces]
     simple = [each for each in known if each is not None]
     return DifferenceCells(simple) if len(simple) == len(known) else None
-
-
-def _can_be_best(reach: Floats, arm: int) -> bool:
-    """Can `arm` be above all others at once, but for those that always equal it?
-
-    Of arms that are always equal the first counts.
-    """
-    equal = np.maximum(reach[arm], reach[:, arm]) <= TOLERANCE
-    return bool((equal | (reach[arm] > TOLERANCE)).all() and not equal[:arm].any())

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.arrays import Flags, Floats
 from structured_bandits.structures.polytopes import Polytope
 from structured_bandits.structures.solver import TOLERANCE
 
@@ -33,6 +33,23 @@ def differences(piece: Polytope) -> Differences | None:
     The parameters have to be the means themselves, or none (a single model). An empty piece is of
     no kind.
     """
+    if "differences" not in piece.known:
+        piece.known["differences"] = _differences(piece)
+    found: Differences | None = piece.known["differences"]
+    return found
+
+
+def rivals_of(known: Differences, arm: int) -> Flags | None:
+    """Return the arms that are not always equal to `arm`; None if it leads them nowhere.
+
+    Of arms that are always equal the first counts.
+    """
+    equal = np.maximum(known.reach[arm], known.reach[:, arm]) <= TOLERANCE
+    leads = bool((equal | (known.reach[arm] > TOLERANCE)).all())
+    return ~equal if leads and not equal[:arm].any() else None
+
+
+def _differences(piece: Polytope) -> Differences | None:
     arms = piece.n_arms
     if piece.dimension == 0:
         means = piece.intercepts

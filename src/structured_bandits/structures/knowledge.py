@@ -15,6 +15,7 @@ from structured_bandits.structures.polytopes import Polytope, means_with
 from structured_bandits.structures.trees import rooted_trees
 
 Arms = Sequence[str] | None
+MOST_ARMS = 2000  # matrices of arms × arms have to fit the memory
 
 
 def unstructured(
@@ -57,9 +58,9 @@ def linear(
         below, above = np.broadcast_to(ends, (count, 2)).T
         piece = Polytope(slopes, rows=np.eye(count), lower=below, upper=above)
     if low is not None or high is not None:
-        least, most = (-np.inf if low is None else low), (np.inf if high is None else high)
-        every = np.ones(len(slopes))
-        piece = piece.constrained(np.eye(len(slopes)), least * every, most * every)
+        least = np.full(len(slopes), -np.inf if low is None else _number("low", low))
+        most = np.full(len(slopes), np.inf if high is None else _number("high", high))
+        piece = piece.constrained(np.eye(len(slopes)), least, most)
     return PolyhedralStructure([piece], arms)
 
 
@@ -98,7 +99,9 @@ def monotone(
     One arm is best then; the structure is worth something as a part of others (a demand that falls
     with the price, see `scaled`).
     """
-    count = checked_count("n_arms", n_arms)
+    count = _arm_count(n_arms)
+    if not isinstance(decreasing, bool):
+        raise StructureError(f"decreasing={decreasing!r}: expected True or False")
     later, earlier = np.arange(1, count), np.arange(count - 1)
     rows = (
         _differences(count, earlier, later) if decreasing else _differences(count, later, earlier)
@@ -113,9 +116,8 @@ def concave(
 
     `positions` are rising numbers, or the number of arms if these are evenly spaced.
     """
-    places = (
-        np.arange(positions) if isinstance(positions, int) else _numbers("positions", positions)
-    )
+    even = np.ndim(positions) == 0
+    places = np.arange(_arm_count(positions)) if even else _numbers("positions", positions)
     if places.ndim != 1 or not len(places) or (np.diff(places) <= 0.0).any():
         raise StructureError(f"positions={positions!r}: expected rising numbers, one for each arm")
     count = len(places)
@@ -144,7 +146,7 @@ def unimodal(
     >>> unimodal(4)
     PolyhedralStructure(4 pieces × 4 arms, 4 arms best in some model)
     """
-    count = checked_count("n_arms", n_arms)
+    count = _arm_count(n_arms)
     ends = _range(count, low, high)
     pieces = [
         means_with(
@@ -162,6 +164,8 @@ def known_best_mean(
     n_arms: int, value: float, low: float = 0.0, arms: Arms = None
 ) -> PolyhedralStructure:
     """Return the structure in which the best mean is known to be `value`, but not whose it is."""
+    if not _number("low", low) < _number("value", value):
+        raise StructureError(f"value={value!r}: expected more than low={low!r}")
     least, most = _range(n_arms, low, value)
     pieces = []
     for best in range(len(least)):
@@ -172,11 +176,28 @@ def known_best_mean(
 
 
 def _range(n_arms: int, low: float, high: float) -> tuple[Floats, Floats]:
-    count = checked_count("n_arms", n_arms)
-    ends = _numbers("low and high", [low, high])
-    if not ends[0] < ends[1]:
+    count = _arm_count(n_arms)
+    least, most = _number("low", low), _number("high", high)
+    if not least < most:
         raise StructureError(f"low={low!r}, high={high!r}: expected low < high")
-    return np.full(count, ends[0]), np.full(count, ends[1])
+    return np.full(count, least), np.full(count, most)
+
+
+def _arm_count(n_arms: Any) -> int:
+    count = checked_count("n_arms", n_arms)
+    if count > MOST_ARMS:
+        raise StructureError(f"n_arms={n_arms!r}: expected at most {MOST_ARMS}")
+    return count
+
+
+def _number(what: str, value: Any) -> float:
+    try:
+        number = float("nan" if isinstance(value, (bool, str)) else value)
+    except (TypeError, ValueError, OverflowError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise StructureError(f"{what}={value!r}: expected a finite number")
+    return number
 
 
 def _differences(count: int, first: Any, second: Any) -> Floats:
@@ -189,7 +210,8 @@ def _differences(count: int, first: Any, second: Any) -> Floats:
 
 def _numbers(what: str, values: Any, finite: bool = True) -> Floats:
     try:
-        array = np.array(values, dtype=np.float64)
+        raw = np.array(values)
+        array = raw.astype(np.float64) if raw.dtype.kind in "iuf" else np.array([np.nan])
     except (TypeError, ValueError):
         array = np.array([np.nan])
     if np.isnan(array).any() or (finite and not np.isfinite(array).all()):

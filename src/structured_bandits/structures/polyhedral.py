@@ -109,7 +109,8 @@ class PolyhedralStructure(Structure):
                     "structure.at(parameter, piece)"
                 )
             model = self.at(model)
-        return self.pieces[model.piece].means(model.parameter)
+        place = self.at(model.parameter, model.piece)
+        return self.pieces[place.piece].means(place.parameter)
 
     def distances(self, means: Floats, tolerance: float) -> PolyhedralDistances:
         """Return how far the models are from the true `means`, for theory."""
@@ -159,6 +160,8 @@ def mean_ranges(pieces: Sequence[Polytope]) -> Floats:
 
 def checked_pieces(pieces: Sequence[Polytope]) -> tuple[Polytope, ...]:
     """Return pieces with the same number of arms and names; those without a name are numbered."""
+    if isinstance(pieces, Polytope):
+        raise StructureError("pieces: expected a list of polytopes, got a single Polytope")
     pieces = tuple(pieces)
     if not pieces:
         raise StructureError("pieces: none given; a structure needs at least one")

@@ -8,6 +8,7 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
 from structured_bandits.errors import StructureError
+from structured_bandits.structures.differences import differences, rivals_of
 from structured_bandits.structures.polytopes import Polytope
 from structured_bandits.structures.solver import (
     TOLERANCE,
@@ -110,6 +111,10 @@ def cells_of(polytope: Polytope, piece: int) -> list[PolytopeCell]:
 
 def _cell_of(polytope: Polytope, piece: int, arm: int) -> PolytopeCell | None:
     """Return the cell of an arm, None if it leads nowhere by more than the tolerance."""
+    known = differences(polytope)
+    if known is not None:
+        others = rivals_of(known, arm)
+        return None if others is None else PolytopeCell(polytope, piece, arm, others)
     rivals = np.arange(polytope.n_arms) != arm
     lead = largest_lead(polytope, arm, rivals)
     if -TOLERANCE <= lead <= TOLERANCE:  # it may always equal another arm; the first of such counts

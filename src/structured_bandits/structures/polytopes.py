@@ -32,6 +32,7 @@ class Polytope:
         name: str | None = None,
     ) -> None:
         self.name = name
+        self.known: dict[str, Any] = {}  # what others have found out about it
         self.slopes = self._finite("slopes", slopes)
         if self.slopes.ndim != 2 or not len(self.slopes):
             raise StructureError(
@@ -73,7 +74,8 @@ class Polytope:
 
     def means(self, parameter: Any) -> Floats:
         """Return the means of the model with these parameters."""
-        return self.slopes @ np.asarray(parameter, dtype=np.float64) + self.intercepts
+        values = self._vector("parameter", parameter, self.dimension)
+        return self.slopes @ values + self.intercepts
 
     def excess(self, parameter: Floats) -> float:
         """Return by how much the parameters violate the constraints, 0 if they do not."""

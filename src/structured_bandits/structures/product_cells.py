@@ -48,6 +48,12 @@ class ProductCells(SpanCells):
         """Return the number of arms of all groups."""
         return self._arms
 
+    def workspace(self) -> Floats:
+        """Return the memory for plans; groups forget what earlier runs found."""
+        for group in self.groups:
+            group.workspace()
+        return np.zeros((2, len(self.best) + self._arms))
+
     def best_arms_in(self, low: Floats, high: Floats, found: Flags) -> bool:
         """Mark the arms whose cells meet the open box; is anything inside at all?"""
         found[:] = False

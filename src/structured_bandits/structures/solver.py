@@ -53,6 +53,7 @@ class LinearProgram:
         self.objective = np.ascontiguousarray(objective, dtype=np.float64)
         self.rows = np.ascontiguousarray(rows, dtype=np.float64)
         self._size = float(np.abs(self.objective).max(initial=1.0))
+        self._heights, self._widths = scales(self.rows)
         self._model: Any = None
 
     def solve(self, lower: Floats, upper: Floats) -> Solution:
@@ -70,10 +71,11 @@ class LinearProgram:
         answer either.
         """
         low, high = np.maximum(lower, -INFINITE), np.minimum(upper, INFINITE)
-        if not (low > high).any() and self._prepare(low, high) >= 0:
-            x, _, flag, info = self._model.solve()
-            if flag == 1 and self._certified(x, info["lam"], lower, upper):
-                return Solution("optimal", float(self.objective @ x), x, info["lam"])
+        if not (low > high).any() and self._prepare(self._heights * low, self._heights * high) >= 0:
+            scaled, _, flag, info = self._model.solve()
+            x, multipliers = self._widths * scaled, self._heights * info["lam"]
+            if flag == 1 and self._certified(x, multipliers, lower, upper):
+                return Solution("optimal", float(self.objective @ x), x, multipliers)
         self._model = None  # a failure may leave the workspace in any state
         return None
 
@@ -88,7 +90,9 @@ class LinearProgram:
         self._model.settings = SETTINGS
         kinds = np.zeros(len(low), np.int32)
         flat = np.zeros((len(self.objective), len(self.objective)))
-        flag: int = self._model.setup(flat, -self.objective, self.rows, high, low, kinds)[0]
+        rows = self._heights[:, None] * self.rows * self._widths
+        push = -self.objective * self._widths
+        flag: int = self._model.setup(flat, push, rows, high, low, kinds)[0]
         return flag
 
     def _certified(self, x: Floats, multipliers: Floats, lower: Floats, upper: Floats) -> bool:
@@ -103,6 +107,20 @@ class LinearProgram:
         weight = size * (self._size + np.abs(multipliers).sum())
         gap = dual_bound(multipliers, lower, upper) - float(self.objective @ x)
         return abs(gap) <= CERTIFIED * weight
+
+
+def scales(rows: Floats) -> tuple[Floats, Floats]:
+    """Return factors of rows and columns that bring the largest entry of each near 1.
+
+    They are powers of two, so scaling rounds nothing.
+    """
+    widths = _near_one(np.abs(rows).max(axis=0, initial=0.0))
+    return _near_one(np.abs(rows * widths).max(axis=1, initial=0.0)), widths
+
+
+def _near_one(sizes: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.where(sizes > 0.0, 2.0 ** -np.round(np.log2(sizes)), 1.0)
 
 
 def maximise(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> Solution:
@@ -172,23 +190,29 @@ def least_quadratic(
     """
     import daqp
 
-    size = max(float(np.abs(curvature).max(initial=0.0)), 1e-300)
-    scaled, pushed = np.ascontiguousarray(curvature / size), np.ascontiguousarray(slope / size)
-    bounds = np.minimum(upper, INFINITE), np.maximum(lower, -INFINITE)
+    bend = np.sqrt(np.maximum(np.diag(curvature), 0.0))
+    widths = np.where(bend > 0.0, _near_one(bend), scales(rows)[1])
+    heights = _near_one(np.abs(rows * widths).max(axis=1, initial=0.0))
+    bent, pushed = widths[:, None] * curvature * widths, widths * slope
+    size = max(float(np.abs(bent).max(initial=0.0)), 1e-300)
+    bent, pushed = np.ascontiguousarray(bent / size), np.ascontiguousarray(pushed / size)
+    even = np.ascontiguousarray(heights[:, None] * rows * widths)
+    low, high = heights * np.maximum(lower, -INFINITE), heights * np.minimum(upper, INFINITE)
     kinds = np.zeros(len(rows), np.int32)
     for regular in (1e-4, 1e-2, 1.0):
         settings = {**SETTINGS, "eps_prox": regular, "primal_tol": 1e-11, "iter_limit": 100_000}
-        x, _, flag, info = daqp.solve(scaled, pushed, rows, *bounds, kinds, **settings)
-        multipliers, reached = info["lam"], rows @ x
-        press = np.where(multipliers > 0.0, upper - reached, lower - reached)[multipliers != 0.0]
+        x, _, flag, info = daqp.solve(bent, pushed, even, high, low, kinds, **settings)
+        multipliers, reached = info["lam"], even @ x
+        pressed = multipliers != 0.0
+        press = np.where(multipliers > 0.0, high - reached, low - reached)[pressed]
         errors = [
-            np.abs(scaled @ x + pushed + multipliers @ rows),
-            np.maximum(lower - reached, reached - upper),
-            np.abs(press * multipliers[multipliers != 0.0]),
+            np.abs(bent @ x + pushed + multipliers @ even),
+            np.maximum(low - reached, reached - high),
+            np.abs(press * multipliers[pressed]),
         ]
         weight = 1.0 + np.abs(pushed).max(initial=0.0) + np.abs(x).max(initial=0.0)
         if flag >= 1 and max(error.max(initial=0.0) for error in errors) <= TOLERANCE * weight:
-            return np.asarray(x)
+            return np.asarray(widths * x)
     raise StructuredBanditsError(
         f"a quadratic program with {len(slope)} variables and {len(rows)} rows was not solved"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -30,12 +30,14 @@ def rooted_trees(
 
 def _checked(count: int, edges: Any) -> list[tuple[int, int]]:
     try:
-        pairs = sorted({(min(a, b), max(a, b)) for a, b in edges})
+        pairs = sorted(
+            {(min(a, b), max(a, b)) for a, b in ((index(a), index(b)) for a, b in edges)}
+        )
     except (TypeError, ValueError):
         raise StructureError(f"edges={edges!r}: expected pairs of arms") from None
     for first, second in pairs:
-        if not (isinstance(first, int) and isinstance(second, int)) or first == second:
-            raise StructureError(f"edges: ({first!r}, {second!r}) is no pair of different arms")
+        if first == second:
+            raise StructureError(f"edges: ({first}, {second}) is no pair of different arms")
         if not 0 <= first < second < count:
             raise StructureError(f"edges: ({first}, {second}) is outside the arms 0 to {count - 1}")
     return pairs
@@ -43,38 +45,50 @@ def _checked(count: int, edges: Any) -> list[tuple[int, int]]:
 
 def _spanning_trees(count: int, pairs: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
     """Yield the spanning trees; their number is a determinant (Kirchhoff), so it is known before."""
+    if not _connect(count, pairs):
+        raise StructureError(f"edges: they do not connect all {count} arms")
     laplacian = np.zeros((count, count))
     for first, second in pairs:
         laplacian[[first, second], [first, second]] += 1.0
         laplacian[[first, second], [second, first]] -= 1.0
-    trees = round(float(np.linalg.det(laplacian[1:, 1:]))) if count > 1 else 1
-    if trees == 0:
-        raise StructureError(f"edges: they do not connect all {count} arms")
-    if trees > MOST_TREES:
+    trees = float(np.linalg.det(laplacian[1:, 1:])) if count > 1 else 1.0
+    if trees > MOST_TREES + 0.5:
         raise StructureError(
-            f"edges: the graph has {trees} spanning trees, more than {MOST_TREES}; "
+            f"edges: the graph has {trees:,.0f} spanning trees, more than {MOST_TREES}; "
             "leave out edges until few cycles are left"
         )
-    yield from _trees(count, pairs)
+    yield from _trees(count, [], pairs)
 
 
-def _trees(count: int, pairs: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """Yield the spanning trees: what is left when so many edges are left out, if it connects all."""
-    for left_out in combinations(pairs, len(pairs) - (count - 1)):
-        tree = [pair for pair in pairs if pair not in left_out]
-        if (_parents(count, tree, 0)[1:] >= 0).all():
-            yield tree
+def _trees(
+    count: int, chosen: list[tuple[int, int]], left: list[tuple[int, int]]
+) -> Iterator[list[tuple[int, int]]]:
+    """Yield the spanning trees with the edges chosen: with the first edge left, then without it."""
+    if len(chosen) == count - 1:
+        yield chosen
+        return
+    edge, rest = left[0], left[1:]
+    if _parents(count, chosen, edge[0])[edge[1]] < 0:  # it closes no cycle
+        yield from _trees(count, [*chosen, edge], rest)
+    if _connect(count, chosen + rest):
+        yield from _trees(count, chosen, rest)
+
+
+def _connect(count: int, pairs: list[tuple[int, int]]) -> bool:
+    return bool((_parents(count, pairs, 0)[1:] >= 0).all())
 
 
 def _parents(count: int, tree: list[tuple[int, int]], root: int) -> Ints:
-    """Return the next arm on the way to the root, -1 for the root and what is not connected."""
+    """Return the next arm on a way to the root, -1 for the root and what is not connected."""
+    neighbours: dict[int, list[int]] = {arm: [] for arm in range(count)}
+    for first, second in tree:
+        neighbours[first].append(second)
+        neighbours[second].append(first)
     parent = np.full(count, -1, dtype=np.int64)
     reached = [root]
     for arm in reached:
-        for pair in tree:
-            if arm in pair:
-                other = pair[0] + pair[1] - arm
-                if other != root and parent[other] < 0:
-                    parent[other] = arm
-                    reached.append(other)
+        for other in neighbours[arm]:
+            if other != root and parent[other] < 0:
+                parent[other] = arm
+                reached.append(other)
     return parent
