@@ -29,10 +29,16 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
+	$(BIN)/python benchmarks/live.py
+	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/theory.py
+	$(BIN)/python benchmarks/workers.py
+	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/polyhedral.py
+	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/reproduce.py
+	$(BIN)/python benchmarks/page.py
 
 theorems: $(READY)
 	cd tests && ../$(BIN)/python theorems.py

@@ -12,11 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from rows import Row, write
 
 import structured_bandits as sb
 from structured_bandits.simulation import engine
 from structured_bandits.structures.solver import LinearProgram, by_highs
 
+TOPIC = "polyhedral"
 PULLS = 3000
 
 
@@ -71,19 +73,27 @@ def decisions(structure: Any, means: Any, planning: bool) -> tuple[float, float,
     return PULLS / took, plans / took, programs / plans
 
 
-def one_size() -> None:
+def one_size() -> list[Row]:
     structure, means = linear_arms(20, 5)
     times = updates(structure, means)
     print("20 arms, 5 parameters")
     print(
         f"  confidence update: {statistics.median(times):.2f} ms, worst {max(times):.2f} ms (aim 5 ms)"
     )
+    note = f"median; worst {max(times):.2f} ms"
+    work = "confidence update, 20 arms, 5 parameters"
+    rows = [Row(TOPIC, work, "<= 5", statistics.median(times), "ms", note)]
     for planning in (False, True):
         pulls, plans, programs = decisions(structure, means, planning)
         print(
             f"  SUCB, {'planning ahead' if planning else 'pull by pull'}: {pulls:,.0f} pulls and "
             f"{plans:,.0f} plans decided a second (aim 2,000), {programs:.2f} programs a plan"
         )
+        way = "planning ahead" if planning else "pull by pull"
+        work = f"SUCB in Python, {way}, 20 arms, 5 parameters"
+        note = f"{plans:,.0f} plans/s, {programs:.2f} linear programs a plan"
+        rows.append(Row(TOPIC, work, ">= 2,000", pulls, "pulls/s", note))
+    return rows
 
 
 def growth() -> None:
@@ -97,8 +107,9 @@ def growth() -> None:
         )
 
 
-def closed_forms() -> None:
+def closed_forms() -> list[Row]:
     print("closed form in plain Python beside linear programs, one confidence update, as a ratio")
+    rows = []
     places = np.linspace(0.0, 1.0, 20)
     means = 0.8 - 0.5 * np.abs(places - 0.4)
     for name, structure in (
@@ -108,7 +119,11 @@ def closed_forms() -> None:
     ):
         fast = statistics.median(updates(structure, means, repeat=20))
         slow = statistics.median(updates(structure, means, structure.polytope_cells, repeat=5))
-        print(f"  {name}: {fast:.2f} ms against {slow:.1f} ms, ratio {slow / fast:.0f}")
+        note = f"{fast:.2f} ms and {slow:.1f} ms"
+        print(f"  {name}: {note}, ratio {slow / fast:.0f}")
+        work = f"confidence update in closed form against linear programs, {name}"
+        rows.append(Row(TOPIC, work, "", slow / fast, "times", note))
+    return rows
 
 
 def solvers() -> None:
@@ -136,7 +151,8 @@ def solvers() -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", sb.MeansOutsideUnitIntervalWarning)
-    one_size()
+    rows = one_size()
     growth()
-    closed_forms()
+    rows += closed_forms()
     solvers()
+    write(TOPIC, rows)

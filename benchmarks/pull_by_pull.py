@@ -191,6 +191,56 @@ def sucb_finite(means, truth, horizon, alpha, rng):
     return counts
 
 
+@njit(cache=True)
+def _most_optimistic_watched(models, best, watched, centre, counts, width):
+    """Like `_most_optimistic_model`, but each model is first held against the arm that excluded it last.
+
+    |centre - mean| >= sqrt(width / pulls) is asked without the root; arms without pulls exclude nothing.
+    """
+    for model in range(best.size):
+        arm = watched[model]
+        away = centre[arm] - models[model, arm]
+        if counts[arm] * (away * away) >= width:
+            continue
+        for other in range(centre.size):
+            away = centre[other] - models[model, other]
+            if counts[other] * (away * away) >= width:
+                watched[model] = other
+                break
+        else:
+            return best[model]
+    return -1
+
+
+@njit(cache=True, error_model="numpy")
+def sucb_finite_watched(means, truth, horizon, alpha, rng):
+    """SUCB on finitely many models, faster on large tables: see `_most_optimistic_watched`."""
+    n_arms = truth.size
+    best = _best_arms(means, means)
+    optimal = _arms_in(best, n_arms)
+    value = np.array([means[model, best[model]] for model in range(best.size)])
+    order = _by_value_then_arm(value, best)
+    models, best = means[order], best[order]
+    watched = best.copy()
+
+    counts = np.zeros(n_arms, np.int64)
+    sums = np.zeros(n_arms)
+    centre = np.zeros(n_arms)
+    radii = np.empty(n_arms)
+    for t in range(1, horizon + 1):
+        log_clock = math.log(t)
+        width = (
+            alpha * log_clock if t > 1 else math.inf
+        )  # nothing is excluded before the first pull
+        choice = _most_optimistic_watched(models, best, watched, centre, counts, width)
+        if choice < 0:
+            _set_radii(radii, counts, alpha, log_clock)
+            choice = _highest_index(centre, radii, optimal)
+        _pull(choice, truth, counts, sums, rng)
+        centre[choice] = sums[choice] / counts[choice]
+    return counts
+
+
 @njit(cache=True, error_model="numpy")
 def sucb_curves(at_start, at_end, truth, horizon, alpha, rng):
     """SUCB on cells: the arm whose own surviving cells reach the highest mean of that arm.

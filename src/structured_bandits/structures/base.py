@@ -119,7 +119,40 @@ def checked_names(names: Sequence[str] | None, count: int, what: str) -> tuple[s
     return names
 
 
-def index_of(key: int | str, names: tuple[str, ...], what: str) -> int:
+class Numbered(Sequence[str]):
+    """The names "1", "2", … of many models, none of them kept.
+
+    >>> Numbered(3)[-1], list(Numbered(2)), "4" in Numbered(3)
+    ('3', ['1', '2'], False)
+    """
+
+    def __init__(self, count: int) -> None:
+        self._numbers = range(1, count + 1)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        found = self._numbers[place]
+        return tuple(map(str, found)) if isinstance(place, slice) else str(found)
+
+    def __contains__(self, name: object) -> bool:
+        text = str(name)
+        return text.isascii() and text.isdigit() and text[0] != "0" and int(text) in self._numbers
+
+    def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
+        """Return the index of a name."""
+        if name not in self:
+            raise ValueError(f"{name!r} is no name")
+        return int(name) - 1
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (tuple, Numbered)) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def index_of(key: int | str, names: Sequence[str], what: str) -> int:
     """Return the index of a model or arm: an int is an index from 0, a str is a name."""
     if isinstance(key, str):
         if key not in names:
@@ -146,11 +179,11 @@ def checked_means(means: Any, what: str) -> Floats:
         raise StructureError(
             f"{what}: expected numbers in rows of equal length ({error})"
         ) from None
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        place = tuple(int(index) for index in bad[0])
+    if array.size and not np.isfinite([array.min(), array.max()]).all():  # takes no memory
+        place = tuple(int(index) for index in np.argwhere(~np.isfinite(array))[0])
         raise StructureError(f"{what}: the mean at {place} is {array[place]}; means must be finite")
-    return array + 0.0  # so that -0.0 is 0.0
+    array += 0.0  # so that -0.0 is 0.0
+    return array
 
 
 def warn_if_outside(means: Floats) -> None:

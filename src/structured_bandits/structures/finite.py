@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import (
+    Numbered,
     Structure,
     checked_means,
     checked_names,
@@ -55,7 +56,9 @@ class FiniteStructure(Structure):
                 f"means: shape {table.shape}; expected models × arms with at least one of each"
             )
         super().__init__(FiniteCells(table), arms)
-        self.model_names = checked_names(models, len(table), "model")
+        self.model_names: Sequence[str] = (
+            Numbered(len(table)) if models is None else checked_names(models, len(table), "model")
+        )
         warn_if_outside(table)
 
     @classmethod

@@ -71,10 +71,16 @@ def random_structure(rng: np.random.Generator, clip: bool = False) -> tuple[Fini
     best = int(table[truth].argmax())
     for model in range(easy, easy + hard):
         table[model] = table[truth]
-        raised = int(rng.choice([arm for arm in range(arms) if arm != best]))
-        lowered = int(rng.choice([arm for arm in range(arms) if arm != raised]))
+        raised = _other_than(best, arms, rng)
+        lowered = _other_than(raised, arms, rng)
         table[model, lowered] /= 10.0
         table[model, raised] = table[truth, best] + 0.2 * rng.random()
     if clip:
         table = table.clip(0.0, 1.0)
     return FiniteStructure(table), truth
+
+
+def _other_than(arm: int, arms: int, rng: np.random.Generator) -> int:
+    """Draw one of the other arms."""
+    other = int(rng.integers(arms - 1))
+    return other + (other >= arm)

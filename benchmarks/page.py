@@ -1,0 +1,87 @@
+"""Write docs/benchmarks.md from results/bench/*.json, which the other benchmarks leave behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rows import FOLDER, Row, number
+
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+TITLES = {  # in the order of the page
+    "policies": "Policies against hand-written loops",
+    "peers": "UCB1 beside other libraries",
+    "engine": "The engine and its surroundings",
+    "workers": "Workers",
+    "live": "Live agents",
+    "large": "A table of 1,000,000 models × 100 arms",
+    "theory": "Theory on a table of 100,000 models × 50 arms",
+    "polyhedral": "Polyhedral structures",
+    "reproduce": "The paper's experiments",
+}
+HEADER = ("work", "measured", "aim", "", "note")
+
+
+def read(folder: Path) -> list[dict[str, Any]]:
+    """Return what the benchmarks wrote, in the order of the page."""
+    found = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    return [
+        found[topic] for topic in [*TITLES, *sorted(set(found) - set(TITLES))] if topic in found
+    ]
+
+
+def machines(topics: list[dict[str, Any]]) -> str:
+    """Say in a sentence what was measured on and when."""
+    described = {
+        f"{m['cpu']}, {m['cores']} cores, with Python {m['Python']}, NumPy {m['NumPy']} and "
+        f"Numba {m['Numba']}": None
+        for m in (topic["machine"] for topic in topics)
+    }
+    dates = sorted({topic["date"] for topic in topics})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    return f"Measured {when} on {'; and on '.join(described)}."
+
+
+def cell(text: str) -> str:
+    """Return text that stays in its cell of a table."""
+    return " ".join(text.split()).replace("|", r"\|").replace("<", r"\<").replace("*", r"\*")
+
+
+def table(topic: dict[str, Any]) -> str:
+    """Return a topic as a heading and a table."""
+    lines = [HEADER, ("---", "---:", "---:", "---", "---")]
+    for kept in topic["rows"]:
+        row = Row(**{key: value for key, value in kept.items() if key != "meets"})
+        measured = f"{number(row.measured)} {row.unit}"
+        lines.append((row.work, measured, row.aim or "-", row.verdict, row.note))
+    title = TITLES.get(topic["topic"], topic["topic"])
+    return f"## {title}\n\n" + "\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines)
+
+
+def page(topics: list[dict[str, Any]]) -> str:
+    """Return the whole page."""
+    parts = [
+        "# Benchmarks",
+        machines(topics),
+        "Ratios come from one session: mostly medians of repetitions that take turns; the loop at 10^8\n"
+        "pulls and the paper's experiments are timed once, theory by the least of five. `times` says\n"
+        "how many times faster the library is, unless the row says otherwise. No timing is asserted.",
+        *map(table, topics),
+        "## How to measure again",
+        "`make bench` runs every script of the folder benchmarks and writes this page from what they\n"
+        "measured.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> None:
+    topics = read(FOLDER)
+    if not topics:
+        raise SystemExit(f"there is nothing in {FOLDER}; run the other benchmarks first")
+    PAGE.write_text(page(topics))
+    print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
