@@ -70,7 +70,7 @@ def analyse(
 ) -> None:
     """Say how hard a structure is before a single arm is pulled.
 
-    FILE is a CSV table of models × arms, or a TOML file with the pieces of curves.
+    FILE is a CSV table of models × arms, or a TOML file (a kind of structure, or pieces of curves).
     """
     from structured_bandits.report.analysis import analysis_data, analysis_text
     from structured_bandits.structures.load import load_structure

@@ -43,8 +43,9 @@ class PolytopeCell:
         return {**self.__dict__, "_programs": {}}  # a solver's memory stays where it is
 
     def forget(self) -> None:
-        """Start all programs from scratch: where optima tie, a warm start decides which is found."""
-        self._programs.clear()
+        """Let no program start from a solution that it found before."""
+        for program in self._programs.values():
+            program.forget()
 
     def slack(self, low: Floats, high: Floats) -> Solution:
         """Maximise s over (x, s): every mean is inside the box by s or more, s at most 1.

@@ -54,7 +54,12 @@ class LinearProgram:
         self.rows = np.ascontiguousarray(rows, dtype=np.float64)
         self._size = float(np.abs(self.objective).max(initial=1.0))
         self._heights, self._widths = scales(self.rows)
+        self._even = self._heights[:, None] * self.rows * self._widths
         self._model: Any = None
+
+    def forget(self) -> None:
+        """Start from scratch the next time: where optima tie, a warm start decides which is found."""
+        self._model = None
 
     def solve(self, lower: Floats, upper: Floats) -> Solution:
         """Return the solution for these bounds."""
@@ -90,9 +95,8 @@ class LinearProgram:
         self._model.settings = SETTINGS
         kinds = np.zeros(len(low), np.int32)
         flat = np.zeros((len(self.objective), len(self.objective)))
-        rows = self._heights[:, None] * self.rows * self._widths
         push = -self.objective * self._widths
-        flag: int = self._model.setup(flat, push, rows, high, low, kinds)[0]
+        flag: int = self._model.setup(flat, push, self._even, high, low, kinds)[0]
         return flag
 
     def _certified(self, x: Floats, multipliers: Floats, lower: Floats, upper: Floats) -> bool:

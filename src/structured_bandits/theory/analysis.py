@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 def analyse(structure: Structure, truth: Any, tolerance: float = 1e-9) -> Analysis:
     """Return what the structure promises if `truth` is the true model.
 
-    `truth` is a model of a finite structure (index or name), a parameter of a curve structure, or a
-    vector of means. Means that differ by no more than `tolerance` count as equal.
+    `truth` is a model of a finite structure (index or name), a parameter of a curve structure, a place
+    of a polyhedral one (`structure.at(parameter)`), or a vector of means. Means that
+    differ by no more than `tolerance` count as equal.
 
     >>> from structured_bandits import FiniteStructure, analyse
     >>> types = FiniteStructure([[0.75, 0.25], [0.75, 1.0]], arms=["tea", "coffee"])
