@@ -121,6 +121,17 @@ def test_quadratic_programs_against_another_solver() -> None:
         assert np.maximum(lower - rows @ x, rows @ x - upper).max() <= 1e-9
 
 
+def test_a_direction_of_almost_no_curvature_stays_inside() -> None:
+    """Found by the guide: scaled by its curvature, a row was met in name only."""
+    rows = np.vstack([np.eye(3), [[1.0, 1.0, -1.0]]])
+    lower, upper = np.array([0.0, 0.0, 0.0, 0.0]), np.array([1.0, 1.0, 1.0, 0.0])
+    x = least_quadratic(
+        np.diag([1e4, 1e-27, 0.0]), np.array([-5e3, -1e-27, 0.0]), rows, lower, upper
+    )
+    assert x[0] == pytest.approx(0.5, abs=1e-8)
+    assert np.maximum(lower - rows @ x, rows @ x - upper).max() <= 1e-8
+
+
 @pytest.mark.parametrize(("excess", "inside"), [(10.0, True), (0.1, False), (-10.0, False)])
 def test_the_tolerance_at_the_border(excess: float, inside: bool) -> None:
     """A cell meets a box, or leads, if it does so by more than the tolerance."""

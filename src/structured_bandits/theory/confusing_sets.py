@@ -12,7 +12,7 @@ from structured_bandits.structures.distances import Model
 from structured_bandits.structures.minimax import lowest_maximum
 from structured_bandits.structures.regions import Region
 from structured_bandits.structures.solver import least_quadratic
-from structured_bandits.theory.information import Information
+from structured_bandits.theory.information import SAME, Information
 
 HALVINGS = 60  # of an interval of models, which exhausts its floats
 INWARD = 1e-9  # how far from an end at which a divergence is infinite: it is a limit of the others
@@ -134,8 +134,11 @@ class RegionSet:
         return x if finite else x + INWARD * (self._start - x)
 
     def means(self, x: Floats) -> Floats:
-        """Return the means of a model."""
-        return self._region.polytope.means(x)
+        """Return the means of a model; probabilities that only rounding keeps from 0 or 1 are these."""
+        means = self._region.polytope.means(x)
+        if self._information.family == "gaussian":
+            return means
+        return np.where(means < SAME, 0.0, np.where(means > 1.0 - SAME, 1.0, means))
 
     def model(self, x: Floats) -> Model:
         """Return what the structure calls a model."""

@@ -7,7 +7,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
 
-SAME = 5e-11  # probabilities that differ by no more are equal
+SAME = 5e-11  # by which rounding may put a probability outside [0, 1], or keep it from an end
 
 
 class Information:
@@ -58,10 +58,8 @@ class Information:
         return _quotient(1.0 - self.truth, (1.0 - means) ** 2) + _quotient(self.truth, means**2)
 
     def _plain(self, means: Floats) -> Floats:
-        """Return probabilities, 0 and 1 where only rounding keeps a mean from them."""
-        if self.family == "gaussian":
-            return means
-        return np.where(means < SAME, 0.0, np.where(means > 1.0 - SAME, 1.0, means))
+        """Return means, those of probabilities that rounding put outside [0, 1] set right."""
+        return means if self.family == "gaussian" else np.clip(means, 0.0, 1.0)
 
 
 def kl_bernoulli(p: Floats, q: Floats) -> Floats:
