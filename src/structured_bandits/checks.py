@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structured_bandits.errors import ParameterError
 
@@ -19,6 +20,20 @@ def checked_above(name: str, value: Any, bound: float) -> float:
 def checked_at_least(name: str, value: Any, bound: float) -> float:
     """Return a finite number of at least `bound` as a float."""
     return _checked_number(name, value, f"a finite number >= {bound:g}", lambda x: x >= bound)
+
+
+def checked_number(name: str, value: Any) -> float:
+    """Return a finite number as a float."""
+    return _checked_number(name, value, "a finite number", lambda x: True)
+
+
+def numbers(values: Any) -> NDArray[np.float64] | None:
+    """Return an array of numbers as floats, None if it is ragged or holds anything else."""
+    try:
+        raw = np.array(values)
+    except (TypeError, ValueError):
+        return None
+    return raw.astype(np.float64) if raw.dtype.kind in "iuf" else None
 
 
 def _checked_number(name: str, value: Any, accepted: str, holds: Callable[[float], bool]) -> float:

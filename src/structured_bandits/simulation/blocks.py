@@ -103,7 +103,7 @@ def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> 
 
 def needs_python(policy: PolicyLike) -> bool:
     """Does the policy ask cells that call a solver? Those are no named tuples and do not compile."""
-    return not hasattr(getattr(policy, "cells", ()), "_fields") and hasattr(policy, "cells")
+    return hasattr(policy, "cells") and not hasattr(policy.cells, "_fields")
 
 
 def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:

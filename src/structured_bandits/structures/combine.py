@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.checks import numbers
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.difference_cells import difference_cells
 from structured_bandits.structures.polyhedral import PolyhedralStructure, mean_ranges
+from structured_bandits.structures.polytope_cell import is_empty
 from structured_bandits.structures.polytopes import Polytope, joined
 from structured_bandits.structures.product_cells import ProductCells
-from structured_bandits.structures.solver import maximise
 
 FEW_PIECES = 200  # of a product: more are not listed before theory asks for them
 MOST_PIECES = 20_000
@@ -74,7 +75,7 @@ def intersection(
     if rows:
         weights, lower, upper = (np.array(part) for part in zip(*rows, strict=True))
         pieces = [piece.constrained(weights, lower, upper) for piece in pieces]
-    left = [piece for piece in pieces if _holds_models(piece)]
+    left = [piece for piece in pieces if not is_empty(piece)]
     if not left:
         raise StructureError("intersection: no model satisfies everything at once")
     return PolyhedralStructure(left, arms or several[0].arm_names)
@@ -153,12 +154,9 @@ def scaled(
     What a price earns is the price times a demand that is known to fall with it.
     """
     (structure,) = _checked([structure])
-    try:
-        raw = np.array(factors)
-    except ValueError:
-        raw = np.array([None])
-    values = raw.astype(np.float64) if raw.dtype.kind in "iuf" else np.array([np.nan])
-    if values.shape not in ((), (structure.n_arms,)) or not np.isfinite(values).all():
+    values = numbers(factors)
+    shapes = (), (structure.n_arms,)
+    if values is None or values.shape not in shapes or not np.isfinite(values).all():
         raise StructureError(f"factors={factors!r}: expected a number, or one for each arm")
     values = np.broadcast_to(values, (structure.n_arms,))
     pieces = [
@@ -203,9 +201,7 @@ def _row(constraint: Constraint, structure: Structure, number: int) -> tuple[Flo
     given = constraint.weights
     ends = constraint.at_least, constraint.at_most
     if not isinstance(given, Mapping) or not all(map(_is_number, [*given.values(), *ends])):
-        raise StructureError(
-            f"constraints[{number}]={constraint!r}: expected numbers, and weights by arm"
-        )
+        raise StructureError(f"constraints[{number}]: expected numbers, and weights by arm")
     for arm, weight in given.items():
         weights[structure.arm_index(arm)] += float(weight)
     if not weights.any() or not np.isfinite(weights).all():
@@ -227,7 +223,7 @@ def _shared(first: Polytope, second: Polytope) -> Polytope:
     """Return the models of one polytope whose means are those of a model of the other."""
     name = f"{first.name} and {second.name}"
     for one, other in ((first, second), (second, first)):
-        if _are_means(other):  # its rows are constraints on means
+        if other.is_of_means:  # its rows are constraints on means
             return one.constrained(other.rows, other.lower, other.upper).renamed(name)
     both = joined([first, second])
     arms = first.n_arms
@@ -236,14 +232,3 @@ def _shared(first: Polytope, second: Polytope) -> Polytope:
     return Polytope(
         same.slopes[:arms], same.intercepts[:arms], same.rows, same.lower, same.upper, name=name
     )
-
-
-def _are_means(polytope: Polytope) -> bool:
-    """Are the parameters of a polytope its means?"""
-    identity = np.array_equal(polytope.slopes, np.eye(polytope.n_arms))
-    return identity and not polytope.intercepts.any()
-
-
-def _holds_models(piece: Polytope) -> bool:
-    found = maximise(np.zeros(piece.dimension), piece.rows, piece.lower, piece.upper)
-    return found.status != "infeasible"

@@ -181,12 +181,5 @@ def _constraints(tables: Any, place: str) -> list[Constraint]:
         if not isinstance(table, Mapping):
             raise FileFormatError(f"{here}: expected a table")
         check_keys(table, here, ("weights",), ("at_least", "at_most"))
-        weights = table["weights"]
-        limits = [value for key, value in table.items() if key != "weights"]
-        numbers = isinstance(weights, Mapping) and all(
-            map(_is_number, [*weights.values(), *limits])
-        )
-        if not numbers:
-            raise FileFormatError(f"{here}: expected numbers, and weights as a table by arm")
         found.append(Constraint(**table))
     return found

@@ -54,7 +54,7 @@ def _differences(piece: Polytope) -> Differences | None:
     if piece.dimension == 0:
         means = piece.intercepts
         return Differences(means[:, None] - means[None, :], means, means)
-    if not np.array_equal(piece.slopes, np.eye(arms)) or piece.intercepts.any():
+    if not piece.is_of_means:
         return None
     most = np.full((arms + 1, arms + 1), np.inf)  # the last node is the constant 0
     np.fill_diagonal(most, 0.0)

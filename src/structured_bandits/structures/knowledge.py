@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import checked_at_least, checked_count
+from structured_bandits.checks import (
+    checked_at_least,
+    checked_count,
+    checked_number,
+    numbers,
+)
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.polyhedral import PolyhedralStructure
 from structured_bandits.structures.polytopes import Polytope, means_with
@@ -58,8 +63,8 @@ def linear(
         below, above = np.broadcast_to(ends, (count, 2)).T
         piece = Polytope(slopes, rows=np.eye(count), lower=below, upper=above)
     if low is not None or high is not None:
-        least = np.full(len(slopes), -np.inf if low is None else _number("low", low))
-        most = np.full(len(slopes), np.inf if high is None else _number("high", high))
+        least = np.full(len(slopes), -np.inf if low is None else checked_number("low", low))
+        most = np.full(len(slopes), np.inf if high is None else checked_number("high", high))
         piece = piece.constrained(np.eye(len(slopes)), least, most)
     return PolyhedralStructure([piece], arms)
 
@@ -164,7 +169,7 @@ def known_best_mean(
     n_arms: int, value: float, low: float = 0.0, arms: Arms = None
 ) -> PolyhedralStructure:
     """Return the structure in which the best mean is known to be `value`, but not whose it is."""
-    if not _number("low", low) < _number("value", value):
+    if not checked_number("low", low) < checked_number("value", value):
         raise StructureError(f"value={value!r}: expected more than low={low!r}")
     least, most = _range(n_arms, low, value)
     pieces = []
@@ -177,7 +182,7 @@ def known_best_mean(
 
 def _range(n_arms: int, low: float, high: float) -> tuple[Floats, Floats]:
     count = _arm_count(n_arms)
-    least, most = _number("low", low), _number("high", high)
+    least, most = checked_number("low", low), checked_number("high", high)
     if not least < most:
         raise StructureError(f"low={low!r}, high={high!r}: expected low < high")
     return np.full(count, least), np.full(count, most)
@@ -190,16 +195,6 @@ def _arm_count(n_arms: Any) -> int:
     return count
 
 
-def _number(what: str, value: Any) -> float:
-    try:
-        number = float("nan" if isinstance(value, (bool, str)) else value)
-    except (TypeError, ValueError, OverflowError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise StructureError(f"{what}={value!r}: expected a finite number")
-    return number
-
-
 def _differences(count: int, first: Any, second: Any) -> Floats:
     """Return rows that hold mean of `first` minus mean of `second`."""
     rows = np.zeros((len(first), count))
@@ -209,11 +204,7 @@ def _differences(count: int, first: Any, second: Any) -> Floats:
 
 
 def _numbers(what: str, values: Any, finite: bool = True) -> Floats:
-    try:
-        raw = np.array(values)
-        array = raw.astype(np.float64) if raw.dtype.kind in "iuf" else np.array([np.nan])
-    except (TypeError, ValueError):
-        array = np.array([np.nan])
-    if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
+    array = numbers(values)
+    if array is None or np.isnan(array).any() or (finite and not np.isfinite(array).all()):
         raise StructureError(f"{what}={values!r}: expected numbers in rows of equal length")
     return array

@@ -95,11 +95,27 @@ def lead_rows(polytope: Polytope, arm: int, rivals: Flags) -> tuple[Floats, Floa
     return leads, polytope.intercepts[rivals] - polytope.intercepts[arm]
 
 
+def is_empty(polytope: Polytope) -> bool:
+    """Does no model satisfy the constraints?"""
+    nothing = np.zeros(polytope.dimension)
+    found = maximise(nothing, polytope.rows, polytope.lower, polytope.upper)
+    return found.status == "infeasible"
+
+
+def widest(rows: Floats, lower: Floats, upper: Floats, strict: Flags) -> Solution:
+    """Maximise s <= 1 over (x, s): the strict rows exceed their lower ends by s or more."""
+    wide = np.zeros((len(rows) + 1, rows.shape[1] + 1))
+    wide[:-1, :-1] = rows
+    wide[:-1, -1][strict] = -1.0
+    wide[-1, -1] = 1.0
+    objective = np.zeros(wide.shape[1])
+    objective[-1] = 1.0
+    return maximise(objective, wide, np.append(lower, -np.inf), np.append(upper, 1.0))
+
+
 def cells_of(polytope: Polytope, piece: int) -> list[PolytopeCell]:
     """Return the cells of a polytope; raise if it is empty."""
-    nothing = np.zeros(polytope.dimension)
-    feasible = maximise(nothing, polytope.rows, polytope.lower, polytope.upper)
-    if feasible.status == "infeasible":
+    if is_empty(polytope):
         raise StructureError(f"{polytope.title}: no model satisfies its constraints")
     cells = [_cell_of(polytope, piece, arm) for arm in range(polytope.n_arms)]
     found = [cell for cell in cells if cell is not None]
@@ -131,16 +147,10 @@ def _cell_of(polytope: Polytope, piece: int, arm: int) -> PolytopeCell | None:
 def largest_lead(polytope: Polytope, arm: int, rivals: Flags) -> float:
     """Return by how much an arm can lead all rivals at once, at most 1."""
     leads, least = lead_rows(polytope, arm, rivals)
-    rows = np.zeros((len(polytope.rows) + len(leads) + 1, polytope.dimension + 1))
-    rows[: len(polytope.rows), :-1] = polytope.rows
-    rows[len(polytope.rows) : -1, :-1] = leads
-    rows[len(polytope.rows) : -1, -1] = -1.0
-    rows[-1, -1] = 1.0
-    objective = np.zeros(polytope.dimension + 1)
-    objective[-1] = 1.0
-    lower = np.concatenate([polytope.lower, least, [-np.inf]])
-    upper = np.concatenate([polytope.upper, np.full(len(leads), np.inf), [1.0]])
-    return maximise(objective, rows, lower, upper).value
+    rows = np.vstack([polytope.rows, leads])
+    lower = np.concatenate([polytope.lower, least])
+    upper = np.concatenate([polytope.upper, np.full(len(leads), np.inf)])
+    return widest(rows, lower, upper, np.arange(len(rows)) >= len(polytope.rows)).value
 
 
 def _always_equal(polytope: Polytope, arm: int, other: int) -> bool:

@@ -72,6 +72,12 @@ class Polytope:
         """The number of parameters."""
         return int(self.slopes.shape[1])
 
+    @property
+    def is_of_means(self) -> bool:
+        """Are the parameters the means themselves?"""
+        identity = np.array_equal(self.slopes, np.eye(self.n_arms))
+        return identity and not self.intercepts.any()
+
     def means(self, parameter: Any) -> Floats:
         """Return the means of the model with these parameters."""
         values = self._vector("parameter", parameter, self.dimension)

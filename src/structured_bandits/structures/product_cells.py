@@ -33,6 +33,10 @@ class ProductCells(SpanCells):
         self._arms = sum(sizes)
         starts = np.cumsum([0, *sizes])
         self._slices = [slice(*ends) for ends in pairwise(starts)]
+        self._group_arms = [
+            np.asarray(group.best) + part.start
+            for group, part in zip(groups, self._slices, strict=True)
+        ]
         every = [
             (number, cell, int(starts[number] + arm))
             for number, group in enumerate(groups)
@@ -77,12 +81,8 @@ class ProductCells(SpanCells):
             group_spans(group, low[part], high[part])
             for group, part in zip(self.groups, self._slices, strict=True)
         ]
-        arms = [
-            np.asarray(group.best) + part.start
-            for group, part in zip(self.groups, self._slices, strict=True)
-        ]
         return [
-            _above_others(own[number][cell], arm, number, own, arms)
+            _above_others(own[number][cell], arm, number, own, self._group_arms)
             for number, cell, arm in self._cells
         ]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
 from structured_bandits.structures.differences import differences
-from structured_bandits.structures.polytope_cell import PolytopeCell
+from structured_bandits.structures.polytope_cell import PolytopeCell, widest
 from structured_bandits.structures.solver import TOLERANCE, Solution, maximise
 
 ROUNDING = 1e-2  # of a tolerance on means: what equations and least distances may be missed by
@@ -45,9 +45,9 @@ class Region:
             strict.append(np.zeros(int(equal.sum()), np.bool_))
         self.rows, self.strict = np.vstack(rows), np.concatenate(strict)
         self.lower, self.upper = np.concatenate(lower), np.concatenate(upper)
-        widest = self._widest(self.rows, self.lower, self.upper, self.strict)
-        self.inner = widest.x[:-1]
-        self.is_empty = not widest.value > TOLERANCE
+        best = widest(self.rows, self.lower, self.upper, self.strict)
+        self.inner = best.x[:-1]
+        self.is_empty = not best.value > TOLERANCE
 
     def nearest(self, weights: Floats) -> Solution:
         """Minimise z over (x, z): no weighted distance of a mean from the truth exceeds z."""
@@ -94,13 +94,13 @@ class Region:
         used = weights > 0.0
         sides, centre = self._distances(used, weights)
         loose = gap + self.near
-        widest = self._widest(
+        best = widest(
             np.vstack([self.rows, sides]),
             np.concatenate([self.lower, centre - loose]),
             np.concatenate([self.upper, centre + loose]),
             np.concatenate([self.strict, np.zeros(len(sides), np.bool_)]),
         )
-        return widest.value > TOLERANCE
+        return best.value > TOLERANCE
 
     def extreme(self, direction: Floats) -> Solution:
         """Maximise a combination of the parameters over the closure."""
@@ -127,14 +127,3 @@ class Region:
     def _distances(self, used: Flags, weights: Floats) -> tuple[Floats, Floats]:
         centre = weights * (self.truth - self.polytope.intercepts)
         return (weights[:, None] * self.polytope.slopes)[used], centre[used]
-
-    def _widest(self, rows: Floats, lower: Floats, upper: Floats, strict: Flags) -> Solution:
-        """Maximise s <= 1 over (x, s): the strict rows exceed their lower ends by s or more."""
-        wide = np.zeros((len(rows) + 1, self.polytope.dimension + 1))
-        wide[:-1, :-1] = rows
-        wide[:-1, -1][strict] = -1.0
-        wide[-1, -1] = 1.0
-        objective = np.zeros(wide.shape[1])
-        objective[-1] = 1.0
-        ends = np.append(lower, -np.inf), np.append(upper, 1.0)
-        return maximise(objective, wide, *ends)
