@@ -37,6 +37,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/polyhedral.py
 	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/reproduce.py
 	$(BIN)/python benchmarks/page.py
 

@@ -1,8 +1,13 @@
 """Speed of the policies: runs in one compiled call against hand-written loops (`make bench`).
 
 The opponents are Numba loops that decide and draw one pull at a time (pull_by_pull.py), with the same
-policy, structure and horizon. The library plays many runs in one compiled call (`engine.play_many`);
-times are per run, medians of repetitions that take turns.
+policy, structure and horizon. For SUCB there are three: one that computes the confidence set anew at
+each pull, as the definition reads, one that goes through sorted models and stops early, and one that
+also remembers which arm excluded a model. The aims are meant for the first: the table that they come
+from (PLANNING) counts keeping the set as a gain over the loop by hand.
+
+The library plays many runs in one compiled call (`engine.play_many`); times are per run, medians of
+repetitions that take turns.
 """
 
 from __future__ import annotations
@@ -63,8 +68,8 @@ def library(contest: Contest) -> Callable[[], float]:
     )
 
 
-def measure(contest: Contest) -> tuple[Row, float]:
-    """Return the row of a contest, and the library's seconds for a run."""
+def measure(contest: Contest) -> list[Row]:
+    """Return the rows of a contest: the aim is against the first loop, and then there is the fastest."""
     rng = np.random.default_rng(2)
     play = library(contest)
     contestants: dict[str, Callable[[], Any]] = {
@@ -73,27 +78,34 @@ def measure(contest: Contest) -> tuple[Row, float]:
     }
     times = interleaved({**contestants, "library": play}, contest.repetitions)
     ours = times.pop("library") / contest.runs / len(contest.problems)
-    opponent = min(times, key=lambda name: times[name])
-    theirs = times[opponent] / len(contest.problems)
+    theirs = {name: taken / len(contest.problems) for name, taken in times.items()}
     plans = play()
-    note = f"{1e6 * ours:,.1f} µs a run: {plans:,.0f} plans of {1e9 * ours / plans:,.0f} ns; "
-    note += f"opponent {opponent} {1e3 * theirs:,.1f} ms"
-    note += "".join(
-        f" ({name} is slower: {1e3 * taken / len(contest.problems):,.1f} ms)"
-        for name, taken in times.items()
-        if name != opponent
-    )
-    return Row(TOPIC, contest.work, contest.aim, theirs / ours, "times", note), ours
+    mine = f"{1e6 * ours:,.1f} µs a run: {plans:,.0f} plans of {1e9 * ours / plans:,.0f} ns"
+    first, *_ = theirs
+    note = f"{mine}; {first} {1e3 * theirs[first]:,.1f} ms"
+    rows = [Row(TOPIC, contest.work, contest.aim, theirs[first] / ours, "times", note)]
+    if len(theirs) > 1:
+        fastest = min(theirs, key=lambda name: theirs[name])
+        note = "; ".join(f"{name} {1e3 * taken:,.1f} ms" for name, taken in theirs.items())
+        work = f"the same against the fastest loop by hand, {fastest}"
+        rows.append(Row(TOPIC, work, "", theirs[fastest] / ours, "times", note))
+    return rows
 
 
 def sucb_loops(horizon: int) -> dict[str, Callable[[Problem, np.random.Generator], Any]]:
-    """Return the two hand-written loops of SUCB on a table; the faster one is the opponent."""
+    """Return the hand-written loops of SUCB on a table, first the one that follows the definition."""
     return {
         loop.__name__: lambda problem, rng, loop=loop: loop(
             problem.structure.cells.table, problem.means, horizon, 2.0, rng
         )
-        for loop in (loops.sucb_finite, loops.sucb_finite_watched)
+        for loop in (loops.sucb_by_definition, loops.sucb_finite, loops.sucb_finite_watched)
     }
+
+
+def grid_of_figure_1_left() -> sb.FiniteStructure:
+    """Return Figure 1 left as a table."""
+    curves = figure1_left()
+    return sb.FiniteStructure([curves.means(x) for x in np.linspace(0.0, 1.0, GRID)])
 
 
 def contests() -> list[Contest]:
@@ -166,7 +178,7 @@ def contests() -> list[Contest]:
 def curves_and_grid() -> list[Row]:
     """SUCB on Figure 1 left: on a grid against a loop, and on the exact curves against the grid."""
     curves = figure1_left()
-    grid = sb.FiniteStructure([curves.means(x) for x in np.linspace(0.0, 1.0, GRID)])
+    grid = grid_of_figure_1_left()
     means, n = curves.means(TRUTH), 1_000_000
     on_grid = Contest(
         f"SUCB, Figure 1 left on a grid of {GRID} models, 10^6 pulls",
@@ -178,13 +190,13 @@ def curves_and_grid() -> list[Row]:
         100,
         5,
     )
-    row, _ = measure(on_grid)
+    rows = measure(on_grid)
     exact = on_grid._replace(problems=[Problem(curves, means)])
     times = interleaved({"grid": library(on_grid), "curves": library(exact)}, 15)
     ours, theirs = (times[name] / on_grid.runs for name in ("curves", "grid"))
     note = f"{1e6 * ours:,.1f} µs a run, {library(exact)():,.0f} plans; grid {1e6 * theirs:,.1f} µs"
     work = "SUCB, Figure 1 left exactly, 10^6 pulls, against the library on the grid"
-    return [row, Row(TOPIC, work, ">= 1", theirs / ours, "times", note)]
+    return [*rows, Row(TOPIC, work, ">= 1", theirs / ours, "times", note)]
 
 
 def long_runs() -> Row:
@@ -208,8 +220,11 @@ def long_runs() -> Row:
 
 def main() -> None:
     warnings.simplefilter("ignore", sb.MeansOutsideUnitIntervalWarning)
-    rows = [measure(contest)[0] for contest in contests()]
-    write(TOPIC, [*rows[:2], *curves_and_grid(), *rows[2:], long_runs()])
+    structured, others = contests()[:2], contests()[2:]
+    rows = [row for contest in structured for row in measure(contest)]
+    rows += curves_and_grid()
+    rows += [row for contest in others for row in measure(contest)]
+    write(TOPIC, [*rows, long_runs()])
 
 
 if __name__ == "__main__":

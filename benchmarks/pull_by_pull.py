@@ -192,6 +192,49 @@ def sucb_finite(means, truth, horizon, alpha, rng):
 
 
 @njit(cache=True)
+def _most_optimistic_by_definition(models, best, value, centre, radii, inside):
+    """Best arm of the best model in the set, lowest arm on equal values, -1 if the set is empty.
+
+    As the definition reads: the set of all models that fit on all arms, then the best of it.
+    """
+    for model in range(best.size):
+        fits = True
+        for arm in range(centre.size):
+            fits &= abs(centre[arm] - models[model, arm]) < radii[arm]
+        inside[model] = fits
+    choice, highest = -1, -math.inf
+    for model in range(best.size):
+        if inside[model]:
+            better = value[model] > highest
+            if better or (value[model] == highest and best[model] < choice):
+                choice, highest = best[model], value[model]
+    return choice
+
+
+@njit(cache=True, error_model="numpy")
+def sucb_by_definition(means, truth, horizon, alpha, rng):
+    """SUCB on finitely many models, the confidence set computed anew at each pull."""
+    n_arms = truth.size
+    best = _best_arms(means, means)
+    optimal = _arms_in(best, n_arms)
+    value = np.array([means[model, best[model]] for model in range(best.size)])
+    inside = np.empty(best.size, np.bool_)
+
+    counts = np.zeros(n_arms, np.int64)
+    sums = np.zeros(n_arms)
+    centre = np.zeros(n_arms)
+    radii = np.empty(n_arms)
+    for t in range(1, horizon + 1):
+        _set_radii(radii, counts, alpha, math.log(t))
+        choice = _most_optimistic_by_definition(means, best, value, centre, radii, inside)
+        if choice < 0:
+            choice = _highest_index(centre, radii, optimal)
+        _pull(choice, truth, counts, sums, rng)
+        centre[choice] = sums[choice] / counts[choice]
+    return counts
+
+
+@njit(cache=True)
 def _most_optimistic_watched(models, best, watched, centre, counts, width):
     """Like `_most_optimistic_model`, but each model is first held against the arm that excluded it last.
 

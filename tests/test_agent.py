@@ -337,3 +337,12 @@ def test_unbounded_rewards_are_taken() -> None:
 def test_an_agent_needs_a_policy() -> None:
     with pytest.raises(sb.ParameterError, match="expected a policy with n_arms"):
         sb.Agent(object())
+
+
+def test_empty_sets_are_counted_as_they_are_met() -> None:
+    """Found in review: a long plan on an empty set was counted at once, though rewards may change it."""
+    policy = sb.SUCB(sb.FiniteStructure([[0.9, 0.1], [0.8, 0.2]]), alpha=0.01)
+    agent = sb.Agent(policy)
+    for _ in range(5):
+        agent.tell(agent.ask().id, 0.0)
+    assert 1 <= agent.empty <= 5

@@ -270,3 +270,39 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path, engine: str, workers: int) -> None:
             return
         time.sleep(0.1)
     pytest.fail("processes are left behind")
+
+
+class PlansItself(sb.UCB):
+    """A policy of the library with a plan of one's own."""
+
+    def plan(self, state: Any, t: int, limit: int, quota: Any, rng: Any) -> int:
+        quota[:] = 0
+        quota[1] = 1
+        return 0
+
+
+class Fading(sb.Bernoulli):
+    """A world of the library with rewards of one's own."""
+
+    def draw(self, arm: int, pulls: int, count: int, rng: Any) -> float:
+        return float(max(0, min(count, 10 - pulls)))
+
+
+def test_what_a_subclass_overwrites_counts() -> None:
+    """Found in review: streaks and misses of the parent would be used instead."""
+    means = WORLD.means
+    played = sb.simulate(PlansItself(R), WORLD, 50, runs=1, engine="python")
+    assert played.pulls["PlansItself"][0].tolist() == [0, 50] + [0] * (len(means) - 2)
+    arms = [
+        sb.simulate(
+            sb.UCB(R),
+            Fading(means),
+            200,
+            runs=1,
+            engine="python",
+            planning=planning,
+            record_arms=True,
+        ).arms["UCB"]
+        for planning in (True, False)
+    ]
+    assert np.array_equal(*arms)  # nothing is random in that world

@@ -6,13 +6,16 @@ Random data of an arm; every number of further pulls up to the length is checked
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import mpmath
 import numpy as np
 
-from structured_bandits.policies.ucb import lead_lost
+from structured_bandits.policies.candidates import lead_drift
+from structured_bandits.policies.ucb import lead_lasts
+from structured_bandits.structures.confidence import Prospect
 from structured_bandits.structures.tangents import (
     FOREVER,
     Tangents,
@@ -21,6 +24,7 @@ from structured_bandits.structures.tangents import (
     stays_close,
     stays_out_of_reach,
     stays_refuted,
+    sure_for,
     tangents,
 )
 
@@ -53,7 +57,7 @@ QUESTIONS: dict[str, Question] = {
         lambda a, mean: a.highest + a.radius <= mean or a.lowest - a.radius >= mean,
     ),
     "refuted": (
-        lambda at, mean: stays_refuted(at, 2.0 * at.factor * (1.0 + abs(mean))),
+        lambda at, mean: stays_refuted(at, math.sqrt(2.0 * at.factor * (1.0 + abs(mean)))),
         lambda a, mean: True,  # replaced below: it needs the factor
     ),
 }
@@ -67,7 +71,8 @@ def draw(rng: np.random.Generator) -> tuple[Tangents, float]:
     share = rng.random() * pulls
     total = bottom * pulls + (top - bottom) * (np.floor(share) if rng.random() < 0.7 else share)
     factor = (top - bottom) ** 2 * float(10 ** rng.uniform(-2.0, 0.7))
-    at = tangents(t, pulls, float(total), factor, bottom, top)
+    prospect = Prospect(t, t, factor, factor * math.log(t + 1), bottom, top)
+    at = tangents(prospect, pulls, float(total))
     near = at.mean + at.radius * rng.choice([-1.0, 1.0, rng.normal(), 3.0 * rng.normal()])
     return at, float(near + 0.05 * at.radius * rng.normal())
 
@@ -113,15 +118,48 @@ def test_lengths_are_not_much_shorter_than_they_could_be() -> None:
         assert np.median(found) > 1 / 3, (name, np.median(found))
 
 
-def test_the_lead_of_an_index_is_not_lost_faster() -> None:
-    rng = np.random.default_rng(2)
+def test_what_holds_for_a_length_does() -> None:
+    """The same conditions turned round, just inside each end of `Sure`, at every moment until then."""
+    rng = np.random.default_rng(3)
     for _ in range(CASES):
         at, _ = draw(rng)
-        others = at.radius * float(10 ** rng.uniform(-1.0, 2.0))
-        lost = lead_lost(at.mean, int(at.pulls), at.bottom, at.radius, others, at.time)
-        start = After(at, 0)
-        for j in (1, 2, 7, 50, 1000):
+        length = int(10 ** rng.uniform(0.0, 5.0))
+        sure = sure_for(at, float(length))
+        for j in {0, 1, length // 3, length}:
             after = After(at, j)
-            rise = MP.mpf(others) * (MP.sqrt(after.budget / start.budget) - 1)
-            fall = start.lowest + start.radius - (after.lowest + after.radius)
-            assert rise + fall <= MP.mpf(lost) * j * (1 + MP.mpf(10) ** -12), (at, j)
+            assert after.lowest + after.radius >= sure.below, (at, j)
+            assert 2 * after.radius >= sure.close, (at, j)
+            assert after.lowest - after.radius >= MP.mpf(sure.low) or sure.low < at.bottom
+            assert after.highest + after.radius <= MP.mpf(sure.high) or sure.high > at.top
+            assert after.budget <= MP.mpf(sure.refuted) ** 2, (at, j)
+
+
+def test_means_outside_the_rewards_are_reached_at_the_start_if_at_all() -> None:
+    """Such a mean may be within the radius now and out of it later."""
+    at = tangents(Prospect(9, 100, 1.0, math.log(10.0), 0.0, 1.0), 2, 2.0)
+    assert at.mean + at.radius > 1.5
+    assert sure_for(at, 50.0).high >= at.mean + at.radius
+
+
+def test_a_lead_lasts_as_long_as_it_says() -> None:
+    """Whatever comes: misses pay the least, other rewards no less than the mean."""
+    rng = np.random.default_rng(2)
+    stopping = 0
+    for _ in range(CASES):
+        at, _ = draw(rng)
+        widest = float(at.pulls**-0.5 * 10 ** rng.uniform(-1.0, 2.0))
+        root = math.sqrt(at.budget)
+        drift = lead_drift(root, at.pulls**-0.5, widest, int(at.pulls), at.growth)
+        miss = at.mean - at.bottom
+        lead = float((miss + drift) / at.pulls * 10 ** rng.uniform(-1.0, 5.0))
+        length, misses = lead_lasts(lead * at.pulls, miss, drift, at.top - at.bottom)
+        stopping += misses < length - 1
+        for j in {0, min(1, int(length)), int(length) // 2, int(length)}:
+            zeros = min(j, int(misses))
+            total = MP.mpf(at.total) + (j - zeros) * MP.mpf(at.mean) + zeros * MP.mpf(at.bottom)
+            after = After(at, j)
+            index = total / (MP.mpf(at.pulls) + j) + after.radius
+            others = MP.mpf(at.mean) + at.radius - lead
+            others += widest * (MP.sqrt(after.budget) - MP.sqrt(After(at, 0).budget))
+            assert index >= others - MP.mpf(10) ** -12, (at, j, zeros)
+    assert stopping > 100

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -46,6 +48,43 @@ def test_a_tape_pays_what_is_on_it() -> None:
                 assert block == rewards[arm, first : last + 1].sum()
     assert tape.means.tolist() == pytest.approx([0.6, 0.35])
     assert sb.Tape(rewards, means=[0.5, 0.4]).means.tolist() == [0.5, 0.4]
+
+
+def law_until(count: int, misses: int, p: float) -> dict[tuple[int, int], float]:
+    """The law of (pulls, ones) when pulls stop after more than `misses` zeros, by all sequences."""
+    law: dict[tuple[int, int], float] = {}
+    for rewards in itertools.product((0, 1), repeat=count):
+        zeros = np.cumsum(np.array(rewards) == 0)
+        made = int(np.argmax(zeros > misses)) + 1 if zeros[-1] > misses else count
+        ones = sum(rewards[:made])
+        weight = p ** sum(rewards) * (1 - p) ** (count - sum(rewards))
+        law[made, ones] = law.get((made, ones), 0.0) + weight
+    return law
+
+
+@pytest.mark.parametrize(("count", "misses", "p"), [(7, 0, 0.8), (7, 2, 0.5), (6, 5, 0.3)])
+def test_a_streak_stops_as_if_drawn_one_by_one(count: int, misses: int, p: float) -> None:
+    world, rng = sb.Bernoulli([p]), np.random.default_rng(count)
+    runs = 20_000
+    seen = Counter(world.draw_until(0, 0, count, misses, rng) for _ in range(runs))
+    law = law_until(count, misses, p)
+    assert sum(law.values()) == pytest.approx(1.0)
+    assert set(seen) <= set(law)
+    few = [end for end in law if runs * law[end] < 5]
+    ends = [end for end in law if end not in few]
+    observed = [seen[end] for end in ends] + [sum(seen[end] for end in few)]
+    expected = [runs * law[end] for end in ends] + [runs * sum(law[end] for end in few)]
+    kept = [place for place, value in enumerate(expected) if value > 0.0]
+    result = stats.chisquare(np.array(observed)[kept], np.array(expected)[kept])
+    assert result.pvalue > 1e-4
+
+
+def test_a_tape_stops_after_the_misses() -> None:
+    tape, rng = sb.Tape([[1, 0.5, 1, 0, 1, 1, 0]]), np.random.default_rng(0)
+    assert tape.draw_until(0, 0, 7, 0, rng) == (2, 1.5)
+    assert tape.draw_until(0, 0, 7, 1, rng) == (4, 2.5)
+    assert tape.draw_until(0, 2, 5, 1, rng) == (5, 3.0)
+    assert tape.draw_until(0, 2, 2, 5, rng) == (2, 1.0)
 
 
 def test_worlds_are_values() -> None:

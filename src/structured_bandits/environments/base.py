@@ -2,7 +2,8 @@
 
 A world is a named tuple with `means`, the true means of the arms, and a method
 `draw(arm, pulls, count, rng)` that Numba can compile and that returns the sum of the next `count`
-rewards of `arm`, which has been pulled `pulls` times before.
+rewards of `arm`, which has been pulled `pulls` times before. If it also offers `draw_until`, streaks can
+stop at misses.
 """
 
 from __future__ import annotations
@@ -26,6 +27,21 @@ class WorldLike(Protocol):
 
     def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> float:
         """Return the sum of the next `count` rewards of `arm`."""
+
+
+class StoppingWorld(WorldLike, Protocol):
+    """A world that can stop at misses: rewards below the highest that the arm pays.
+
+    Other rewards are no less than any mean of rewards of that arm.
+    """
+
+    def draw_until(
+        self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
+    ) -> tuple[int, float]:
+        """Pull `arm` until there are more than `misses` misses, at most `count` times.
+
+        Return how often it was pulled, and the sum of the rewards.
+        """
 
 
 class World(Record, ABC):

@@ -42,3 +42,22 @@ class Bernoulli(World, _Bernoulli):
         if count == 1:
             return 1.0 if rng.random() < self.means[arm] else 0.0
         return float(rng.binomial(count, self.means[arm]))
+
+    def draw_until(
+        self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
+    ) -> tuple[int, float]:
+        """Pull until there are more than `misses` zeros, at most `count` times; return pulls and sum.
+
+        All pulls are drawn at once. If they have too many zeros, each of the orders they may have come
+        in is equally likely: pulls are taken back from the end, the last being a zero with the share
+        of zeros among them, until it is the zero at which to stop.
+        """
+        ones = self.draw(arm, pulls, count, rng)
+        zeros = count - ones
+        while zeros > misses:
+            if rng.random() * count < zeros:
+                if zeros == misses + 1:
+                    break
+                zeros -= 1.0
+            count -= 1
+        return count, count - zeros

@@ -57,3 +57,15 @@ class Tape(World, _Tape):
     def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> float:
         """Return the sum of the next `count` rewards on the tape."""
         return float(self.totals[arm, pulls + count] - self.totals[arm, pulls])
+
+    def draw_until(
+        self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
+    ) -> tuple[int, float]:
+        """Read until there are more than `misses` rewards below the highest, at most `count`."""
+        totals = self.totals[arm]
+        made = 0
+        while made < count and misses >= 0:
+            if totals[pulls + made + 1] - totals[pulls + made] < self.most:
+                misses -= 1
+            made += 1
+        return made, float(totals[pulls + made] - totals[pulls])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,10 +29,7 @@ def to_snapshot(agent: Agent) -> str:
         {
             "structured_bandits_agent": VERSION,
             "policy": _identity(agent.policy),
-            "state": {
-                name: _plain(values)
-                for name, values in zip(agent._state._fields, agent._state, strict=True)
-            },
+            "state": {name: _plain(values) for name, values in _arrays(agent._state)},
             "counters": {name: getattr(agent, name) for name in COUNTERS},
             "counts": {name: getattr(agent, name).tolist() for name in COUNTS},
             "pending": [
@@ -51,7 +49,7 @@ def from_snapshot(agent: Agent, text: str) -> None:
     saved = _parsed(text)
     _check_identity(saved["policy"], _identity(agent.policy))
     try:
-        for name, values in zip(agent._state._fields, agent._state, strict=True):
+        for name, values in _arrays(agent._state):
             flat = [float(x) if values.dtype.kind == "f" else x for x in saved["state"][name]]
             values[...] = np.array(flat, dtype=values.dtype).reshape(values.shape)
         for name in COUNTS:
@@ -69,6 +67,15 @@ def from_snapshot(agent: Agent, text: str) -> None:
         agent._rng.bit_generator.state = saved["generator"]
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise FileFormatError(f"the snapshot is damaged: {type(error).__name__} {error}") from None
+
+
+def _arrays(state: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Return the arrays of a state by their names, those of states inside it too."""
+    for name, values in zip(state._fields, state, strict=True):
+        if hasattr(values, "_fields"):
+            yield from _arrays(values, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", values
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.policies.base import StructuredPolicy, checked_rewards, checked_structure
+from structured_bandits.policies.streaks import Streak, StreakPolicy, certain_streak
 from structured_bandits.structures.base import Structure
 
 
@@ -25,7 +26,7 @@ class _GreedyMLE(NamedTuple):
     high: float
 
 
-class GreedyMLE(StructuredPolicy, _GreedyMLE):
+class GreedyMLE(StructuredPolicy, StreakPolicy, _GreedyMLE):
     """Play the best arm of the model with the least squares sum_i T_i (mean_i - mu_i(theta))^2.
 
     That is the most likely model for Gaussian rewards of equal variance. No exploration: with
@@ -54,10 +55,6 @@ class GreedyMLE(StructuredPolicy, _GreedyMLE):
         arms = self.cells.arm_count()
         return GreedyState(np.zeros(arms, np.int64), np.zeros(arms))
 
-    def plan(
-        self, state: GreedyState, t: int, limit: int, quota: Ints, rng: np.random.Generator
-    ) -> int:
-        """Plan one pull of the fitting model's best arm."""
-        quota[:] = 0
-        quota[self.cells.fitting_arm(state.pulls, state.sums)] = 1
-        return 0
+    def streak(self, state: GreedyState, t: int, limit: int, rng: np.random.Generator) -> Streak:
+        """Pull the fitting model's best arm once."""
+        return certain_streak(self.cells.fitting_arm(state.pulls, state.sums), 1, 0)

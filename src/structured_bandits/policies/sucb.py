@@ -9,15 +9,28 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.checks import checked_above
+from structured_bandits.compilable import compilable
 from structured_bandits.policies.base import (
     StructuredPolicy,
     checked_rewards,
     checked_structure,
     flagged,
 )
-from structured_bandits.policies.candidates import candidate_arms, highest_index
+from structured_bandits.policies.candidates import (
+    Leader,
+    candidate_arms,
+    highest_index,
+    lead_drift,
+)
+from structured_bandits.policies.streaks import Streak, StreakPolicy, certain_streak
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.confidence import confidence_box, width_budget
+from structured_bandits.structures.cells import NO_ARM, SEVERAL
+from structured_bandits.structures.confidence import (
+    Prospect,
+    confidence_box,
+    radius_growth,
+    width_budget,
+)
 
 
 class SUCBState(NamedTuple):
@@ -28,8 +41,9 @@ class SUCBState(NamedTuple):
     low: Floats
     high: Floats
     candidates: Flags  # arms that are best in some model
-    work: Floats  # what the cells note of the models
+    work: Any  # what the cells note of the models
     lengths: Ints  # length of the last plan for each arm, where it is searched
+    news: Ints  # the arm with data that the cells have not seen, NO_ARM or SEVERAL
 
 
 class _SUCB(NamedTuple):
@@ -40,7 +54,7 @@ class _SUCB(NamedTuple):
     high: float
 
 
-class SUCB(StructuredPolicy, _SUCB):
+class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
     """Play the best arm of the most optimistic model that fits the data at level log t.
 
     The set is {theta : |mean_i - mu_i(theta)| < 2 sigma sqrt(alpha log t / T_i) for all pulled i};
@@ -87,30 +101,50 @@ class SUCB(StructuredPolicy, _SUCB):
             candidates,
             self.cells.workspace(),
             np.ones(arms, np.int64),
+            np.full(1, NO_ARM, np.int64),
         )
 
-    def plan(
-        self, state: SUCBState, t: int, limit: int, quota: Ints, rng: np.random.Generator
-    ) -> int:
-        """Plan a run of the optimistic arm, as long as it is certain to stay the choice."""
-        quota[:] = 0
-        budget = width_budget(self.alpha, self.sigma, math.log(t + 1))
-        arm = self.cells.choose(state.pulls, state.sums, budget, state.low, state.high, state.work)
+    def streak(self, state: SUCBState, t: int, limit: int, rng: np.random.Generator) -> Streak:
+        """Pull the optimistic arm, as long as it is certain to stay the choice."""
+        factor = width_budget(self.alpha, self.sigma, 1.0)
+        budget = factor * math.log(t + 1)
+        arm = self.cells.choose(
+            state.news[0], state.pulls, state.sums, budget, state.low, state.high, state.work
+        )
+        state.news[0] = NO_ARM
+        prospect = Prospect(t, limit, factor, budget, self.low, self.high)
+        far = limit > 1 and math.isfinite(self.low)  # rewards without bounds leave nothing certain
         if arm < 0:
-            quota[highest_index(state.pulls, state.sums, budget, state.candidates)] = 1
-            return 1
-        quota[arm] = 1
-        if limit > 1 and math.isfinite(self.low):  # rewards without bounds leave nothing certain
-            quota[arm] = self.cells.sure_pulls(
-                arm,
-                t,
-                limit,
-                state.pulls,
-                state.sums,
-                width_budget(self.alpha, self.sigma, 1.0),
-                self.low,
-                self.high,
-                state.work,
-                state.lengths,
+            leader = highest_index(state.pulls, state.sums, budget, state.candidates)
+            length = 1 + fallback_lasts(self.cells, state, leader, prospect) if far else 1
+            return certain_streak(leader.arm, length, length)
+        length = 1
+        if far:
+            length = self.cells.sure_pulls(
+                arm, prospect, state.pulls, state.sums, state.work, state.lengths
             )
+        return certain_streak(arm, length, 0)
+
+    def end_streak(self, state: SUCBState, arm: int, pulls: int, total: float) -> None:
+        """Add the pulls and the sum of their rewards."""
+        state.pulls[arm] += pulls
+        state.sums[arm] += total
+        state.news[0] = arm if state.news[0] in (NO_ARM, arm) else SEVERAL
+
+
+@compilable
+def fallback_lasts(cells: Any, state: SUCBState, leader: Leader, prospect: Prospect) -> int:
+    """Return for how many pulls after the first no model comes to fit and the leader surely leads.
+
+    Its lead falls as that of UCB does, if there are nothing but the worst rewards (PLANNING, empty set).
+    """
+    if leader.lead <= 0.0:
         return 0
+    pulls = state.pulls[leader.arm]
+    miss = state.sums[leader.arm] / pulls - prospect.bottom
+    growth = radius_growth(prospect.t + 1.0, prospect.budget / prospect.factor)
+    own = 1.0 / math.sqrt(pulls)
+    drift = lead_drift(math.sqrt(prospect.budget), own, leader.widest, pulls, growth)
+    leads = leader.lead * pulls / (miss + drift)
+    empty = cells.stays_empty(leader.arm, prospect, state.pulls, state.sums, state.work)
+    return int(min(leads, empty, prospect.limit - 1.0))

@@ -10,14 +10,11 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.checks import checked_above
 from structured_bandits.compilable import compilable
-from structured_bandits.policies.base import (
-    Policy,
-    checked_rewards,
-    structure_and_arms,
-)
+from structured_bandits.policies.base import checked_rewards, structure_and_arms
+from structured_bandits.policies.candidates import lead_drift
+from structured_bandits.policies.streaks import Streak, StreakPolicy, certain_streak
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.confidence import rounding_margin, width_budget
-from structured_bandits.structures.tangents import FIRST_TIME
+from structured_bandits.structures.confidence import ROUNDING, radius_growth, width_budget
 
 
 class UCBState(NamedTuple):
@@ -25,8 +22,8 @@ class UCBState(NamedTuple):
 
     pulls: Ints
     sums: Floats
-    means: Floats
-    roots: Floats  # 1 / sqrt(pulls)
+    means: Floats  # inf before the first pull
+    roots: Floats  # 1 / sqrt(pulls); 0 before the first pull
 
 
 class _UCB(NamedTuple):
@@ -37,7 +34,7 @@ class _UCB(NamedTuple):
     high: float
 
 
-class UCB(Policy, _UCB):
+class UCB(StreakPolicy, _UCB):
     """Play the arm with the highest mean + 2 sigma sqrt(alpha log t / pulls), each arm once first.
 
     Every arm is played, also those that are best in no model. UCB1 is alpha = 2. The paper never
@@ -70,66 +67,63 @@ class UCB(Policy, _UCB):
         return UCBState(
             np.zeros(self.n_arms, np.int64),
             np.zeros(self.n_arms),
-            np.zeros(self.n_arms),
             np.full(self.n_arms, math.inf),
+            np.zeros(self.n_arms),
         )
 
-    def observe(self, state: UCBState, pulls: Ints, sums: Floats) -> None:
-        """Add the pulls and the sums of their rewards."""
-        for arm in range(self.n_arms):
-            if pulls[arm] > 0:
-                state.pulls[arm] += pulls[arm]
-                state.sums[arm] += sums[arm]
-                state.means[arm] = state.sums[arm] / state.pulls[arm]
-                state.roots[arm] = 1.0 / math.sqrt(state.pulls[arm])
+    def streak(self, state: UCBState, t: int, limit: int, rng: np.random.Generator) -> Streak:
+        """Pull the arm with the highest index as long as it is sure to have it.
 
-    def plan(
-        self, state: UCBState, t: int, limit: int, quota: Ints, rng: np.random.Generator
-    ) -> int:
-        """Plan a run of the arm with the highest index."""
-        quota[:] = 0
-        for arm in range(self.n_arms):
-            if state.pulls[arm] == 0:
-                quota[arm] = 1
-                return 0
+        The indices are those of `candidates.highest_index`, from numbers kept for each arm.
+        """
         log_time = math.log(t + 1)
         root = math.sqrt(width_budget(self.alpha, self.sigma, log_time))
         highest = second = -math.inf
-        choice = 0
         widest = 0.0
+        choice = 0
         for arm in range(self.n_arms):
             index = state.means[arm] + root * state.roots[arm]
-            widest = max(widest, state.roots[arm])
-            if index > highest:
-                second = highest
-                highest = index
-                choice = arm
-            elif index > second:
-                second = index
-        quota[choice] = 1
-        if limit > 1 and t + 1 >= FIRST_TIME and math.isfinite(self.low):
-            lead = highest - second - rounding_margin(self.low, self.high, root * root)
-            lost = lead_lost(
-                state.means[choice],
-                state.pulls[choice],
-                self.low,
-                root * state.roots[choice],
-                root * widest,
-                t + 1.0,
-            )
-            quota[choice] += int(max(0.0, min(lead / lost, limit - 1.0)))
-        return 0
+            widest = state.roots[arm] if state.roots[arm] > widest else widest
+            lower = highest if index > highest else index
+            choice = arm if index > highest else choice
+            highest = index if index > highest else highest
+            second = lower if lower > second else second
+        if limit == 1 or highest == math.inf or not math.isfinite(self.low):
+            return certain_streak(choice, 1, 0)  # without pulls or bounds nothing more is certain
+        lead = highest - second - ROUNDING * (abs(highest) + root)
+        if lead <= 0.0:
+            return certain_streak(choice, 1, 0)
+        pulls = state.pulls[choice]
+        miss = state.means[choice] - self.low
+        growth = radius_growth(t + 1.0, log_time)
+        drift = lead_drift(root, state.roots[choice], widest, pulls, growth)
+        room = min(lead * pulls, limit * (miss + drift))  # more than that is never used
+        length, misses = lead_lasts(room, miss, drift, self.high - self.low)
+        certain = min(room / (miss + drift), limit - 1.0)  # if there are nothing but misses
+        return Streak(choice, 1 + int(certain), 1 + int(min(length, limit - 1.0)), int(misses), 0)
+
+    def end_streak(self, state: UCBState, arm: int, pulls: int, total: float) -> None:
+        """Add the pulls and the sum of their rewards."""
+        state.pulls[arm] += pulls
+        state.sums[arm] += total
+        state.means[arm] = state.sums[arm] / state.pulls[arm]
+        state.roots[arm] = 1.0 / math.sqrt(state.pulls[arm])
 
 
 @compilable
-def lead_lost(
-    mean: float, pulls: int, bottom: float, radius: float, others: float, time: float
-) -> float:
-    """Return how fast, at most, an index loses its lead when its arm is pulled.
+def lead_lasts(room: float, miss: float, drift: float, width: float) -> tuple[float, float]:
+    """Return pulls and misses up to which an arm surely keeps the highest index.
 
-    After j rewards of the worst kind the index is lo_j + r_j, which is convex and falls; the other
-    indices, with radii of at most `others`, are concave and rise with log t. So the tangents at j = 0
-    bound the lead from below (PLANNING, UCB).
+    With T pulls so far, j more pulls of which z are misses lower the arm's mean by at most z miss / T,
+    where `miss` is how far the least reward is below the mean, and lose no more than j drift / T
+    besides (`lead_drift`). So every pair with z miss + j drift < `room`, the lead times T, is certain
+    (PLANNING, UCB and Further). Which one is best is a guess: if the arm goes on as before, with
+    rewards at the ends of a range of `width`, j pulls bring about z misses less one deviation.
     """
-    growth = 0.5 / (time * math.log(time))  # half the relative growth of the budget
-    return (mean - bottom) / pulls + radius * (0.5 / pulls - growth) + others * growth
+    share = max(0.0, 1.0 - miss / width)  # of misses among the pulls, if rewards are bottom or top
+    misses = (room * share - drift) / (drift + miss * share)
+    misses = math.floor(misses + math.sqrt(misses)) if misses > 0.0 else 0.0
+    length = (room - misses * miss) / drift
+    if length < misses:  # nothing but misses may come
+        length = misses = room / (miss + drift)
+    return length, misses

@@ -8,6 +8,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.policies.base import StructuredPolicy, checked_rewards, checked_structure
+from structured_bandits.policies.streaks import Streak, StreakPolicy, certain_streak
 from structured_bandits.structures.curves import CurveStructure
 
 
@@ -27,7 +28,7 @@ class _WAGP(NamedTuple):
     high: float
 
 
-class WAGP(StructuredPolicy, _WAGP):
+class WAGP(StructuredPolicy, StreakPolicy, _WAGP):
     """Average the parameters that the arms point to, weighted by pulls, and play the best arm there.
 
     Arm k points to the parameter whose mean of k is nearest to the empirical one; if there are
@@ -55,15 +56,11 @@ class WAGP(StructuredPolicy, _WAGP):
             np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms), np.zeros(arms, np.int64)
         )
 
-    def plan(
-        self, state: WAGPState, t: int, limit: int, quota: Ints, rng: np.random.Generator
-    ) -> int:
-        """Plan one pull of the best arm at the averaged parameter."""
-        arms = len(quota)
-        quota[:] = 0
+    def streak(self, state: WAGPState, t: int, limit: int, rng: np.random.Generator) -> Streak:
+        """Pull the best arm at the averaged parameter once."""
+        arms = len(state.pulls)
         if t == 0:
-            quota[int(rng.random() * arms)] = 1
-            return 0
+            return certain_streak(int(rng.random() * arms), 1, 0)
         total = 0.0
         for arm in range(arms):
             if state.pulls[arm] > state.seen[arm]:
@@ -71,5 +68,4 @@ class WAGP(StructuredPolicy, _WAGP):
                 state.pointed[arm] = self.cells.closest_parameter(arm, mean)
                 state.seen[arm] = state.pulls[arm]
             total += state.pulls[arm] * state.pointed[arm]
-        quota[self.cells.arm_at(total / t)] = 1
-        return 0
+        return certain_streak(self.cells.arm_at(total / t), 1, 0)

@@ -16,24 +16,28 @@ import contextlib
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from numba import njit, types
 from numba.extending import overload, overload_method
 
 import structured_bandits
 from structured_bandits.compilable import COMPILABLE
-from structured_bandits.environments.base import WorldLike
+from structured_bandits.environments.base import StoppingWorld, WorldLike
 from structured_bandits.errors import ParameterError
 from structured_bandits.lookahead import LooksAhead
 from structured_bandits.policies.base import PolicyLike
+from structured_bandits.policies.streaks import StreakLike
 from structured_bandits.simulation import engine
 from structured_bandits.simulation.generator import Seats, take_seat
 from structured_bandits.sources import SOURCES_HASH
 from structured_bandits.structures.cells import Cells, LineCells
 from structured_bandits.structures.spans import Spans
 
-PROTOCOLS = (PolicyLike, LooksAhead, WorldLike, Cells, LineCells, Spans)
+PROTOCOLS = (PolicyLike, StreakLike, LooksAhead, WorldLike, StoppingWorld, Cells, LineCells, Spans)
+
+# Methods take and return records of many arrays, whose copies would cost more than a short plan.
+INLINE: Any = {"forceinline": True}
 
 
 def _register_method(name: str, parameters: str) -> None:
@@ -44,14 +48,23 @@ def _register_method(name: str, parameters: str) -> None:
     source = f"def typer({parameters}):\n    return getattr(self.instance_class, {name!r}, None)"
     namespace: dict[str, Any] = {}
     exec(source, namespace)
-    overload_method(types.BaseNamedTuple, name, strict=False)(  # type: ignore[call-arg]
+    overload_method(types.BaseNamedTuple, name, strict=False, jit_options=INLINE)(  # type: ignore[call-arg]
         namespace["typer"]
     )
 
 
-def _register_function(function: Callable[..., Any], **options: Any) -> None:
+def _register_choice(
+    function: Callable[..., Any], choose: Callable[[type], Callable[..., Any]], options: Any
+) -> None:
+    """Let compiled code call `function`: the one chosen for the class of its first argument."""
+    overload(function, strict=False, jit_options=options)(
+        lambda first, *others: choose(first.instance_class)
+    )
+
+
+def _register_function(function: Callable[..., Any]) -> None:
     """Let compiled code call `function`, compiled from its Python source."""
-    overload(function, strict=False, jit_options=cast(Any, options))(lambda *arguments: function)
+    overload(function, strict=False)(lambda *arguments: function)
 
 
 def _register() -> None:
@@ -90,12 +103,13 @@ _register_function(engine.run)
 _register_function(engine.run_many)
 # Everything below `play` does without reference counts (see the engine). A function that takes memory
 # cannot be compiled so, and says so; nothing goes wrong silently.
-_register_function(engine.play, _nrt=False)
+_register_choice(engine.play, engine.loop_for, {"_nrt": False})
+_register_choice(engine.draw_streak, engine.drawing_for, INLINE)
 cached_runs = _cached_engine(SOURCES_HASH)
 _forget_older(Path(cached_runs.stats.cache_path), SOURCES_HASH)
 
 
-_counting_play = njit(nogil=True)(engine.play)
+_counting = {loop: njit(nogil=True)(loop) for loop in (engine.play_plans, engine.play_streaks)}
 
 
 def uncached_runs(
@@ -109,13 +123,14 @@ def uncached_runs(
     stop: Any,
 ) -> None:
     """Play runs of a policy or world from elsewhere: not cached, and free to take memory."""
+    play = _counting[engine.loop_for(type(policy))]
     for place, start in enumerate(seats.starts):
         take_seat(seats.memory, start)
         record = engine.RunRecord(
             runs.checkpoints, runs.regret[place], runs.pulls[place], runs.arms[place]
         )
         table = engine.fresh_table(world.means)
-        runs.plans[place], runs.empty[place] = _counting_play(
+        runs.plans[place], runs.empty[place] = play(
             policy, policy.init(), world, horizon, planning, rng, record, table, stop
         )
 

@@ -8,16 +8,18 @@ short plan, and compiled code that takes no memory can do without.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.environments.base import WorldLike
+from structured_bandits.environments.base import StoppingWorld, WorldLike
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import PolicyLike
 from structured_bandits.policies.round_robin import first_pulls, write_order
+from structured_bandits.policies.streaks import Streak, StreakLike
 from structured_bandits.simulation.generator import Seats, take_seat
 
 
@@ -97,6 +99,38 @@ def run_many(
 
 
 def play(
+    policy: Any,
+    state: Any,
+    world: WorldLike,
+    horizon: int,
+    planning: bool,
+    rng: np.random.Generator,
+    record: RunRecord,
+    table: Table,
+    stop: Ints,
+) -> tuple[int, int]:
+    """Plan, play and observe until `horizon` pulls are made or stop[0] is set."""
+    loop = loop_for(type(policy))
+    return loop(policy, state, world, horizon, planning, rng, record, table, stop)
+
+
+def loop_for(kind: type) -> Callable[..., tuple[int, int]]:
+    """Return the loop for policies of this class: streak by streak if it offers that."""
+    streaks = offers(kind, "streak", "plan") and offers(kind, "end_streak", "observe")
+    return play_streaks if streaks else play_plans
+
+
+def offers(kind: type, method: str, instead: str) -> bool:
+    """Does a class offer a method, and not overwrite what it would be used instead of?"""
+    for parent in kind.__mro__:
+        if callable(vars(parent).get(method)):
+            return True
+        if instead in vars(parent):
+            return False
+    return False
+
+
+def play_plans(
     policy: PolicyLike,
     state: Any,
     world: WorldLike,
@@ -107,7 +141,7 @@ def play(
     table: Table,
     stop: Ints,
 ) -> tuple[int, int]:
-    """Plan, play and observe until `horizon` pulls are made or stop[0] is set.
+    """Play plans of any arms; return their number and that of empty confidence sets.
 
     Pseudo-regret at the checkpoints, also inside a plan, is computed from whole numbers of pulls, so
     nothing accumulates.
@@ -139,3 +173,74 @@ def play(
         t += length
         plans += 1
     return plans, empty
+
+
+def play_streaks(
+    policy: StreakLike,
+    state: Any,
+    world: WorldLike,
+    horizon: int,
+    planning: bool,
+    rng: np.random.Generator,
+    record: RunRecord,
+    table: Table,
+    stop: Ints,
+) -> tuple[int, int]:
+    """Play streaks of one arm, with the numbers of `play_plans` but no pass over the arms."""
+    t = 0
+    reached = 0
+    plans = 0
+    empty = 0
+    while t < horizon and stop[0] == 0:
+        streak = policy.streak(state, t, horizon - t if planning else 1, rng)
+        arm = streak.arm
+        length, total = draw_streak(world, streak, record.pulls[arm], horizon - t, rng)
+        if length < 1:
+            raise ParameterError("the policy planned no pull; a plan holds at least one")
+        record.pulls[arm] += length
+        t += length
+        while reached < len(record.checkpoints) and record.checkpoints[reached] <= t:
+            beyond = t - record.checkpoints[reached]
+            regret = 0.0
+            for other in range(len(table.gaps)):
+                regret += table.gaps[other] * (
+                    record.pulls[other] - (beyond if other == arm else 0)
+                )
+            record.regret[reached] = regret
+            reached += 1
+        if len(record.arms) > 0:
+            record.arms[t - length : t] = arm
+        policy.end_streak(state, arm, length, total)
+        plans += 1
+        empty += streak.empty
+    return plans, empty
+
+
+def draw_streak(
+    world: Any, streak: Streak, pulls: int, most: int, rng: np.random.Generator
+) -> tuple[int, float]:
+    """Play a streak of an arm with `pulls` pulls, at most `most` of it; return pulls and their sum."""
+    return drawing_for(type(world))(world, streak, pulls, most, rng)
+
+
+def drawing_for(kind: type) -> Callable[..., tuple[int, float]]:
+    """Return how worlds of this class play a streak."""
+    return draw_until_misses if offers(kind, "draw_until", "draw") else draw_certain
+
+
+def draw_until_misses(
+    world: StoppingWorld, streak: Streak, pulls: int, most: int, rng: np.random.Generator
+) -> tuple[int, float]:
+    """Stop after the misses, unless all pulls might be."""
+    length = min(streak.length, most)
+    if streak.misses + 1 >= length:
+        return length, world.draw(streak.arm, pulls, length, rng)
+    return world.draw_until(streak.arm, pulls, length, streak.misses, rng)
+
+
+def draw_certain(
+    world: WorldLike, streak: Streak, pulls: int, most: int, rng: np.random.Generator
+) -> tuple[int, float]:
+    """Draw what is certain."""
+    length = min(streak.surely, most)
+    return length, world.draw(streak.arm, pulls, length, rng)

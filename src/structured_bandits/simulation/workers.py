@@ -46,7 +46,7 @@ def run_blocks(
         total=runs,
         desc="preparing",
         unit="run",
-        delay=0.5,
+        delay=0.0 if progress else 0.5,  # who asks for a bar sees one
         leave=False,
         disable=None if progress is None else not progress,
     )

@@ -6,9 +6,12 @@ can compile it. `low` and `high` are the open box of means that fit the data (se
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.structures.confidence import Prospect
+
+NO_ARM, SEVERAL = -1, -2  # instead of the arm with new data
 
 
 class Cells(Protocol):
@@ -27,35 +30,37 @@ class Cells(Protocol):
     def optimistic_arm(self, low: Floats, high: Floats) -> int:
         """Return the best arm with the highest mean inside the box, -1 if it is empty."""
 
-    def workspace(self) -> Floats:
+    def workspace(self) -> Any:
         """Return the memory that `choose` and `sure_pulls` need, also from one plan to the next."""
 
     def choose(
-        self, pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats, work: Floats
+        self,
+        news: int,
+        pulls: Ints,
+        sums: Floats,
+        budget: float,
+        low: Floats,
+        high: Floats,
+        work: Any,
     ) -> int:
         """Return the optimistic arm in the box of these data, -1 if it is empty.
 
-        What was noted the last time may help. `low` and `high` are memory for the box.
+        What was noted the last time may help: only the data of `news` have changed since, or those of
+        SEVERAL arms, or of NO_ARM. `low` and `high` are memory for the box.
         """
 
     def sure_pulls(
-        self,
-        arm: int,
-        t: int,
-        limit: int,
-        pulls: Ints,
-        sums: Floats,
-        factor: float,
-        bottom: float,
-        top: float,
-        work: Floats,
-        lengths: Ints,
+        self, arm: int, prospect: Prospect, pulls: Ints, sums: Floats, work: Any, lengths: Ints
     ) -> int:
-        """Return a number of pulls, from 1 to `limit`, in which `arm` is certain to stay the choice.
+        """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
 
-        `choose` has just returned it, after `t` pulls of all arms. The budget is factor * log(time),
-        rewards lie in [bottom, top]; `lengths` has the length found last for each arm.
+        `choose` has just returned it; `lengths` has the length found last for each arm.
         """
+
+    def stays_empty(
+        self, arm: int, prospect: Prospect, pulls: Ints, sums: Floats, work: Any
+    ) -> float:
+        """Return for how many pulls of `arm` the box, which `choose` found empty, surely stays so."""
 
     def fitting_arm(self, pulls: Ints, sums: Floats) -> int:
         """Return the best arm of the best-fitting model, by least squares."""

@@ -23,6 +23,12 @@ def width_budget(alpha: float, sigma: float, log_clock: float) -> float:
 
 
 @compilable
+def radius_growth(time: float, log_time: float) -> float:
+    """Return how fast, relatively, radii grow with time: the slope of sqrt(log t) over its value."""
+    return 0.5 / (time * log_time)
+
+
+@compilable
 def confidence_interval(
     arm: int, pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats
 ) -> None:
@@ -53,6 +59,20 @@ def centres_and_radii(pulls: Ints, sums: Floats, budget: float) -> tuple[Floats,
     return sums / counts, np.where(pulls > 0, np.sqrt(budget / counts), np.inf)
 
 
+class Prospect(NamedTuple):
+    """What a plan is made for: at most `limit` pulls after `t`, with rewards in [bottom, top].
+
+    The budget is factor * log(t + 1) and grows.
+    """
+
+    t: int
+    limit: int
+    factor: float
+    budget: float
+    bottom: float
+    top: float
+
+
 class Reach(NamedTuple):
     """What can have happened after some more pulls of one arm, whatever rewards came.
 
@@ -71,10 +91,13 @@ class Reach(NamedTuple):
     margin: float
 
 
+ROUNDING = 2e-14  # a generous bound on the relative error of a mean, a radius or a sum of the two
+
+
 @compilable
 def rounding_margin(bottom: float, top: float, budget: float) -> float:
     """Return a generous bound on the rounding error of any mean, radius or sum of the two."""
-    return 2e-14 * (max(abs(bottom), abs(top)) + math.sqrt(budget))
+    return ROUNDING * (max(abs(bottom), abs(top)) + math.sqrt(budget))
 
 
 @compilable

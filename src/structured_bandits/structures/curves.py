@@ -229,5 +229,7 @@ def _cells(pieces: tuple[Piece, ...]) -> tuple[IntervalCells, Flags]:
         np.array(at_end),
         np.array(best, dtype=np.int64),
         TIE * float(np.abs([at_start, at_end]).max()),
+        np.minimum(at_start, at_end),
+        np.maximum(at_start, at_end),
     )
     return cells, np.array(owns_start, dtype=np.bool_)

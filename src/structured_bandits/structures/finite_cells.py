@@ -10,26 +10,30 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.records import Record
-from structured_bandits.structures.confidence import confidence_box, confidence_interval
+from structured_bandits.structures.confidence import Prospect
 from structured_bandits.structures.tangents import (
     FIRST_TIME,
+    Tangents,
     stays_above,
     stays_below,
     stays_close,
     stays_out_of_reach,
     stays_refuted,
-    surely_below,
-    surely_close,
-    surely_out_of_reach,
-    surely_refuted,
+    sure_for,
     tangents,
 )
-
-
-@compilable
-def is_out(table: Floats, model: int, arm: int, low: Floats, high: Floats) -> bool:
-    """Is a model outside the open box on this arm?"""
-    return not low[arm] < table[model, arm] < high[arm]
+from structured_bandits.structures.watches import (
+    INSIDE,
+    Watches,
+    draw_gap,
+    fresh_watches,
+    gaps_last,
+    keeps_out,
+    nothing_comes_in,
+    set_watch,
+    strongest_watch,
+    take_in,
+)
 
 
 @compilable
@@ -78,124 +82,57 @@ class FiniteCells(Record, _FiniteCells):
                 return int(self.best[model])
         return -1
 
-    def workspace(self) -> Floats:
-        """Return the memory of `choose` and `sure_pulls`: watches, excesses, and the pulls last seen.
-
-        A model outside the set is watched: work[0] has one arm that keeps it out, counted from 1, and
-        work[1] its excess, pulls * distance^2, which keeps it out until the budget exceeds it. A model
-        inside has the watch 0.
-        """
-        return np.zeros((2, len(self.best) + self.arm_count()))
+    def workspace(self) -> Watches:
+        """Return the memory of `choose` and `sure_pulls`."""
+        return fresh_watches(len(self.best), self.arm_count())
 
     def choose(
-        self, pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats, work: Floats
+        self,
+        news: int,
+        pulls: Ints,
+        sums: Floats,
+        budget: float,
+        low: Floats,
+        high: Floats,
+        work: Watches,
     ) -> int:
-        """Return the best arm of the highest-ranked model inside the open box, -1 if it is empty.
-
-        Boxes of arms without new data only grow, so a model inside can leave only by an arm that was
-        pulled, and a model outside needs a look only if its watched arm was, or if the budget has
-        passed its excess (PLANNING, incremental set).
-        """
-        models = len(self.best)
-        seen = work[0, models:]
-        moved = -1
-        several = False
-        for arm in range(len(pulls)):
-            if pulls[arm] != seen[arm]:
-                seen[arm] = pulls[arm]
-                several = several or moved >= 0
-                moved = arm
-        if moved >= 0:
-            confidence_interval(moved, pulls, sums, budget, low, high)
-        boxed = False  # are the intervals of all arms written?
-        surely = budget * (1.0 + 1e-12)
-        for model in range(models):
-            watch = int(work[0, model]) - 1
-            if watch < 0:
-                if moved < 0 or not (several or is_out(self.table, model, moved, low, high)):
-                    continue
-                out = moved
-            else:
-                if watch != moved and not several and work[1, model] > surely:
-                    continue
-                if watch != moved:
-                    confidence_interval(watch, pulls, sums, budget, low, high)
-                out = watch
-            if not is_out(self.table, model, out, low, high):
-                if not boxed:
-                    confidence_box(pulls, sums, budget, low, high)
-                    boxed = True
-                out = first_out(self.table, model, low, high)
-            work[0, model] = out + 1
-            if out >= 0:
-                distance = self.table[model, out] - sums[out] / pulls[out]
-                work[1, model] = pulls[out] * distance * distance
-        for model in self.ranking:
-            if work[0, model] == 0.0:
-                return int(self.best[model])
-        return -1
+        """Return the best arm of the highest-ranked model inside the open box, -1 if it is empty."""
+        table = self.table
+        take_in(table, table, self.ranking, work, news, pulls, sums, budget, low, high)
+        if work.size[0] == 0:
+            return -1
+        return int(self.best[self.ranking[work.inside[0]]])
 
     def sure_pulls(
         self,
         arm: int,
-        t: int,
-        limit: int,
+        prospect: Prospect,
         pulls: Ints,
         sums: Floats,
-        factor: float,
-        bottom: float,
-        top: float,
-        work: Floats,
+        work: Watches,
         lengths: Ints,
     ) -> int:
         """Return a number of pulls, from 1 to `limit`, in which `arm` is certain to stay the choice.
 
-        The theorem of PLANNING, down the ranking, each condition by its tangent. Models of `arm` in the
-        set protect the choice: they have to cover every mean that may come, from above
-        (`stays_above`), between two of them (`stays_close`) and from below (`stays_below`). A model of
-        another arm is no threat as long as it is refuted, out of reach, or outranked by a protector
-        below lo_j + r_j. Further down the ranking protectors are lower, which lasts longer, but
-        threats are more; the walk ends when nothing can be gained.
+        The theorem of PLANNING, each condition by its tangent: first for the models inside, which is
+        all if the gaps say that no other comes in meanwhile, then for all.
         """
-        if pulls[arm] == 0 or t + 1 < FIRST_TIME:
+        if pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
             return 1
-        at = tangents(t, pulls[arm], sums[arm], factor, bottom, top)
-        sure = 0.0  # pulls after the first
-        possible = float(limit - 1)  # as far as covers and threats met so far allow
-        outranks = 0.0  # how long the lowest protector so far does
-        lowest = math.inf
-        for model in self.ranking:
-            mean = self.table[model, arm]
-            watch = work[0, model]
-            if self.best[model] == arm:
-                if watch > 0.0:
-                    continue
-                if lowest == math.inf:
-                    possible = min(possible, stays_above(at, mean))
-                elif not surely_close(at, lowest - mean, possible):
-                    possible = stays_close(at, lowest - mean)
-                lowest = mean
-                outranks = -1.0  # not computed before it is needed
-                if surely_below(at, mean, possible):
-                    break
-            else:
-                if outranks < 0.0:
-                    outranks = stays_below(at, lowest)
-                    sure = max(sure, min(possible, outranks))
-                refuted = watch > 0.0 and watch != arm + 1.0
-                if refuted and surely_refuted(at, work[1, model], possible):
-                    continue
-                if surely_out_of_reach(at, mean, possible):
-                    continue
-                harmless = max(outranks, stays_out_of_reach(at, mean))
-                if refuted:
-                    harmless = max(harmless, stays_refuted(at, work[1, model]))
-                possible = min(possible, harmless)
-                if sure >= possible:
-                    return 1 + int(sure)
-        if lowest < math.inf:
-            sure = max(sure, min(possible, stays_below(at, lowest)))
+        at = tangents(prospect, pulls[arm], sums[arm])
+        limit = prospect.limit - 1.0
+        sure = choice_lasts(self, arm, at, limit, work.inside[: work.size[0]], work)
+        if sure >= 1.0 and not nothing_comes_in(at, arm, sure, work):
+            sure = choice_lasts(self, arm, at, sure, work.every, work)
         return 1 + int(sure)
+
+    def stays_empty(
+        self, arm: int, prospect: Prospect, pulls: Ints, sums: Floats, work: Watches
+    ) -> float:
+        """Return for how many pulls of `arm` every model surely stays out."""
+        if prospect.t + 1 < FIRST_TIME:
+            return 0.0
+        return gaps_last(tangents(prospect, pulls[arm], sums[arm]), arm, work)
 
     def fitting_arm(self, pulls: Ints, sums: Floats) -> int:
         """Return the best arm of the model with the least sum of pulls * (mean - model)^2.
@@ -214,3 +151,73 @@ class FiniteCells(Record, _FiniteCells):
                 closest = loss
                 arm = self.best[model]
         return int(arm)
+
+
+@compilable
+def choice_lasts(
+    cells: FiniteCells, arm: int, at: Tangents, limit: float, ranks: Ints, work: Watches
+) -> float:
+    """Return for how many pulls after the first, at most `limit`, these models let `arm` be the choice.
+
+    Down the ranking: models of `arm` inside protect the choice. They have to cover every mean that may
+    come, from above (`stays_above`), between two of them (`stays_close`) and from below
+    (`stays_below`). A model of another arm is no threat as long as it is refuted, out of reach, or
+    outranked by a protector below lo_j + r_j. Further down the ranking protectors are lower, which
+    lasts longer, but threats are more; the walk ends when nothing can be gained. A threat gets
+    another watch on the way if that keeps it out for longer.
+    """
+    longest = 0.0
+    possible = limit  # as far as covers and threats met so far allow
+    sure = sure_for(at, possible)
+    outranks = 0.0  # how long the lowest protector so far does; negative: to be computed
+    lowest = math.inf
+    moved = False
+    for rank in ranks:
+        watch = work.watch[rank]
+        refuted = watch >= 0 and watch != arm
+        if refuted and work.strength[watch] >= sure.refuted:
+            continue
+        model = cells.ranking[rank]
+        mean = cells.table[model, arm]
+        if watch >= 0 and not sure.low <= mean <= sure.high:
+            continue
+        if refuted:
+            away = cells.table[model, watch]
+            if keeps_out(work, watch, away, away) >= sure.refuted:
+                continue
+        before = possible
+        if cells.best[model] == arm:
+            if watch == INSIDE:
+                if lowest == math.inf:
+                    possible = min(possible, stays_above(at, mean))
+                elif lowest - mean >= sure.close:
+                    longest = max(longest, min(possible, stays_below(at, lowest)))
+                    possible = min(possible, stays_close(at, lowest - mean))
+                lowest = mean
+                outranks = -1.0
+                if mean < sure.below:
+                    break
+        else:
+            if outranks < 0.0:
+                outranks = stays_below(at, lowest)
+                longest = max(longest, min(possible, outranks))
+            harmless = outranks
+            if watch != INSIDE and outranks < possible:
+                other, strength = strongest_watch(cells.table, cells.table, model, work, arm)
+                kept = stays_refuted(at, strength)
+                harmless = max(outranks, kept, stays_out_of_reach(at, mean))
+                if kept > 0.0 and other != watch:
+                    set_watch(cells.table, cells.table, model, rank, other, work)
+                    moved = True
+            possible = min(possible, harmless)
+            if longest >= possible:
+                break
+        if possible < 1.0:
+            break
+        if possible < before:
+            sure = sure_for(at, possible)
+    if moved:
+        draw_gap(cells.table, cells.table, cells.ranking, work, arm)
+    if lowest < math.inf:
+        longest = max(longest, min(possible, stays_below(at, lowest)))
+    return longest

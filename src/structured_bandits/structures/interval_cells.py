@@ -14,7 +14,20 @@ from typing import NamedTuple
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.records import Record
-from structured_bandits.structures.spans import SpanCells
+from structured_bandits.structures.confidence import Prospect, confidence_box
+from structured_bandits.structures.curve_plans import (
+    CurveWork,
+    cover_lasts,
+    find_protectors,
+    fresh_curve_work,
+    harmless_for,
+    narrowed_box,
+    stays_out,
+    threat_of,
+)
+from structured_bandits.structures.spans import SpanCells, highest_arm
+from structured_bandits.structures.tangents import FIRST_TIME, sure_for, tangents
+from structured_bandits.structures.watches import gaps_last, take_in
 
 SAME = 1e-13  # what rounding may do to a number of size one
 TIE = 1e-11  # and to a value found from a position, which comes from another, flatter line
@@ -57,6 +70,8 @@ class _IntervalCells(NamedTuple):
     at_end: Floats
     best: Ints
     tie: float  # values computed from positions that differ by no more are equal
+    least: Floats  # cells x arms: the range of each mean on the cell
+    most: Floats
 
 
 class IntervalCells(Record, SpanCells, _IntervalCells):
@@ -80,6 +95,70 @@ class IntervalCells(Record, SpanCells, _IntervalCells):
         one = between(first, last, left)
         two = between(first, last, right)
         return min(one, two), max(one, two)
+
+    def workspace(self) -> CurveWork:
+        """Return the memory of `choose` and `sure_pulls`."""
+        return fresh_curve_work(len(self.best), self.arm_count())
+
+    def choose(
+        self,
+        news: int,
+        pulls: Ints,
+        sums: Floats,
+        budget: float,
+        low: Floats,
+        high: Floats,
+        work: CurveWork,
+    ) -> int:
+        """Return what `optimistic_arm` does, without a look at the cells that an arm keeps out."""
+        watches = work.watches
+        cells = watches.every
+        take_in(self.least, self.most, cells, watches, news, pulls, sums, budget, low, high)
+        confidence_box(pulls, sums, budget, low, high)
+        return highest_arm(self, watches.inside[: watches.size[0]], low, high)
+
+    def sure_pulls(
+        self,
+        arm: int,
+        prospect: Prospect,
+        pulls: Ints,
+        sums: Floats,
+        work: CurveWork,
+        lengths: Ints,
+    ) -> int:
+        """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
+
+        By the tangents of all protectors and threats (curve_plans).
+        """
+        if pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
+            return 1
+        at = tangents(prospect, pulls[arm], sums[arm])
+        protectors = find_protectors(self, arm, at, pulls, sums, work)
+        length = cover_lasts(at, work.lowest[:protectors], work.highest[:protectors])
+        length = min(length, prospect.limit - 1.0)
+        sure = sure_for(at, length)
+        for cell in work.watches.every:
+            if length < 1.0:
+                break
+            if self.best[cell] != arm and not stays_out(self, cell, arm, sure, work.watches):
+                harmless = harmless_for(self, cell, arm, at, work, protectors)
+                if harmless < length:
+                    length = harmless
+                    sure = sure_for(at, length)
+        return 1 + int(length)
+
+    def stays_empty(
+        self, arm: int, prospect: Prospect, pulls: Ints, sums: Floats, work: CurveWork
+    ) -> float:
+        """Return for how many pulls of `arm` every cell surely stays out."""
+        if prospect.t + 1 < FIRST_TIME:
+            return 0.0
+        at = tangents(prospect, pulls[arm], sums[arm])
+        length = gaps_last(at, arm, work.watches)
+        narrowed_box(pulls, sums, at, work.low, work.high)
+        for cell in work.watches.inside[: work.watches.size[0]]:  # not kept out by a single arm
+            length = min(length, threat_of(self, cell, arm, at, work).out)
+        return length
 
     def fitting_arm(self, pulls: Ints, sums: Floats) -> int:
         """Return the best arm where the sum of pulls * (mean - model)^2 is least, first cell on ties.

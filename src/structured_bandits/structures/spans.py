@@ -16,6 +16,7 @@ from structured_bandits.compilable import compilable
 from structured_bandits.lookahead import certain_pulls
 from structured_bandits.structures.cells import Cells
 from structured_bandits.structures.confidence import (
+    Prospect,
     Reach,
     confidence_box,
     reach_after,
@@ -71,36 +72,23 @@ class SpanCells:
         the border of the box, arms with the same data tie exactly, but what is computed is rounded:
         values that differ by no more than rounding are equal.
         """
-        top = -math.inf
-        choice = -1
-        fits = False
-        for cell in range(len(self.best)):
-            fits = self.fits(cell, low, high, fits)
-            if fits:
-                arm = int(self.best[cell])
-                lowest, highest = self.span(cell, low, high)
-                if lowest <= highest:
-                    if choice < 0 or highest > top + self.tie:
-                        top = highest
-                        choice = arm
-                    elif highest >= top - self.tie and arm < choice:
-                        choice = arm
-        return choice
+        return highest_arm(self, range(len(self.best)), low, high)
 
     def choose(
         self: _Cells,
+        news: int,
         pulls: Ints,
         sums: Floats,
         budget: float,
         low: Floats,
         high: Floats,
-        work: Floats,
+        work: Any,
     ) -> int:
         """Return the optimistic arm inside the box, -1 if it is empty."""
         confidence_box(pulls, sums, budget, low, high)
         return self.optimistic_arm(low, high)
 
-    def workspace(self: _Cells) -> Floats:
+    def workspace(self: _Cells) -> Any:
         """Return the memory that `screen` and `stays` need: spans of the cells, then a box."""
         return np.zeros((2, len(self.best) + self.arm_count()))
 
@@ -111,7 +99,7 @@ class SpanCells:
         sums: Floats,
         budget: float,
         margin: float,
-        work: Floats,
+        work: Any,
     ) -> None:
         """Note, for each cell of `arm`, the means of `arm` that fit the data of all other arms.
 
@@ -138,29 +126,28 @@ class SpanCells:
     def sure_pulls(
         self: _Cells,
         arm: int,
-        t: int,
-        limit: int,
+        prospect: Prospect,
         pulls: Ints,
         sums: Floats,
-        factor: float,
-        bottom: float,
-        top: float,
-        work: Floats,
+        work: Any,
         lengths: Ints,
     ) -> int:
-        """Return a number of pulls, from 1 to `limit`, in which `arm` is certain to stay the choice.
+        """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
 
         A search, which begins at the length found last for this arm.
         """
-        budget = factor * math.log(t + 1)
-        margin = rounding_margin(bottom, top, budget)
-        self.screen(arm, pulls, sums, budget, margin, work)
-        outlook = Outlook(self, pulls, sums, work, lengths, factor, bottom, top)
-        return certain_pulls(outlook, outlook, arm, t, limit)
+        margin = rounding_margin(prospect.bottom, prospect.top, prospect.budget)
+        self.screen(arm, pulls, sums, prospect.budget, margin, work)
+        outlook = Outlook(self, prospect, pulls, sums, work, lengths, prospect.bottom)
+        return certain_pulls(outlook, outlook, arm, prospect.t, prospect.limit)
 
-    def stays(
-        self: _Cells, arm: int, pulls: Ints, sums: Floats, work: Floats, reach: Reach
-    ) -> bool:
+    def stays_empty(
+        self: _Cells, arm: int, prospect: Prospect, pulls: Ints, sums: Floats, work: Any
+    ) -> float:
+        """Return 0.0: an empty box is looked at again after each pull."""
+        return 0.0
+
+    def stays(self: _Cells, arm: int, pulls: Ints, sums: Floats, work: Any, reach: Reach) -> bool:
         """Is the optimistic choice `arm` at every moment of the reach?
 
         As for finite models, a cell of `arm` being a continuum of them with values from work[0] to
@@ -200,13 +187,12 @@ class Outlook(NamedTuple):
     """What cells with spans know when they search for the length of a plan."""
 
     cells: Any
+    prospect: Prospect
     pulls: Ints
     sums: Floats
     work: Floats
     lengths: Ints
-    factor: float
-    low: float  # the range of rewards
-    high: float
+    low: float  # the least reward
 
     def certain(self, state: Any, arm: int, t: int, extra: int) -> bool:
         """Does `arm` stay the optimistic choice over `extra` more pulls of it, whatever comes?
@@ -214,9 +200,30 @@ class Outlook(NamedTuple):
         Protecting models count if they fit at the start, threatening ones if they may come to fit by
         the end; that makes the answer monotone.
         """
-        budget = self.factor * math.log(t + 1 + extra)
-        reach = reach_after(self.pulls[arm], self.sums[arm], extra, self.low, self.high, budget)
+        budget = self.prospect.factor * math.log(t + 1 + extra)
+        bottom, top = self.prospect.bottom, self.prospect.top
+        reach = reach_after(self.pulls[arm], self.sums[arm], extra, bottom, top, budget)
         return bool(self.cells.stays(arm, self.pulls, self.sums, self.work, reach))
+
+
+@compilable
+def highest_arm(cells: _Cells, numbers: Any, low: Floats, high: Floats) -> int:
+    """Return the `optimistic_arm` of these cells, given by rising numbers."""
+    top = -math.inf
+    choice = -1
+    fits = False
+    for cell in numbers:
+        fits = cells.fits(cell, low, high, fits)
+        if fits:
+            arm = int(cells.best[cell])
+            lowest, highest = cells.span(cell, low, high)
+            if lowest <= highest:
+                if choice < 0 or highest > top + cells.tie:
+                    top = highest
+                    choice = arm
+                elif highest >= top - cells.tie and arm < choice:
+                    choice = arm
+    return choice
 
 
 @compilable

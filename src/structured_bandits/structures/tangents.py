@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 from structured_bandits.compilable import compilable
-from structured_bandits.structures.confidence import rounding_margin
+from structured_bandits.structures.confidence import Prospect, radius_growth, rounding_margin
 
 FIRST_TIME = 5  # from which on the radius is convex
 FOREVER = 1e300
@@ -30,6 +30,7 @@ class Tangents(NamedTuple):
     top: float
     mean: float
     radius: float
+    growth: float  # how fast, relatively, the radii of other arms grow
     radius_fall: float  # how fast the radius falls
     low_fall: float  # how fast lo_j + r_j falls
     high_rise: float  # how fast hi_j - r_j rises
@@ -39,33 +40,31 @@ class Tangents(NamedTuple):
 
 
 @compilable
-def tangents(
-    t: int, pulls: int, total: float, factor: float, bottom: float, top: float
-) -> Tangents:
-    """Return the tangents for the arm to be pulled after `t` pulls of all arms."""
-    time = t + 1.0
-    log = math.log(time)
-    budget = factor * log
-    radius = math.sqrt(budget / pulls)
-    growth = 0.5 / (time * log)  # half the relative growth of the budget in a step
-    mean = total / pulls
-    fall = radius * (0.5 / pulls - growth)
+def tangents(prospect: Prospect, pulls: int, total: float) -> Tangents:
+    """Return the tangents for an arm with `pulls` pulls whose rewards sum to `total`."""
+    time = prospect.t + 1.0
+    each = 1.0 / pulls
+    mean = total * each
+    radius = math.sqrt(prospect.budget * each)
+    growth = radius_growth(time, prospect.budget / prospect.factor)
+    fall = radius * (0.5 * each - growth)
     return Tangents(
         time,
-        factor,
-        budget,
+        prospect.factor,
+        prospect.budget,
         float(pulls),
         total,
-        bottom,
-        top,
+        prospect.bottom,
+        prospect.top,
         mean,
         radius,
+        growth,
         fall,
-        (mean - bottom) / pulls + fall,
-        (top - mean) / pulls + fall,
+        (mean - prospect.bottom) * each + fall,
+        (prospect.top - mean) * each + fall,
         radius * pulls,
         radius * (growth * pulls + 0.5),
-        rounding_margin(bottom, top, budget),
+        rounding_margin(prospect.bottom, prospect.top, prospect.budget),
     )
 
 
@@ -84,12 +83,6 @@ def stays_below(at: Tangents, mean: float) -> float:
 
 
 @compilable
-def surely_below(at: Tangents, mean: float, length: float) -> bool:
-    """Is lo_j + r_j > mean for this many pulls?"""
-    return at.mean + at.radius - mean - at.margin > length * at.low_fall
-
-
-@compilable
 def stays_above(at: Tangents, mean: float) -> float:
     """For how many pulls is hi_j - r_j < mean? Then a protector there covers every mean above it."""
     return lasts(mean - (at.mean - at.radius) - at.margin, at.high_rise)
@@ -99,12 +92,6 @@ def stays_above(at: Tangents, mean: float) -> float:
 def stays_close(at: Tangents, gap: float) -> float:
     """For how many pulls do two protectors this far apart leave no mean between them uncovered?"""
     return lasts(2.0 * (at.radius - at.margin) - gap, 2.0 * at.radius_fall)
-
-
-@compilable
-def surely_close(at: Tangents, gap: float, length: float) -> bool:
-    """Do two protectors this far apart leave nothing uncovered for this many pulls?"""
-    return 2.0 * (at.radius - at.margin) - gap > 2.0 * length * at.radius_fall
 
 
 @compilable
@@ -118,30 +105,41 @@ def stays_out_of_reach(at: Tangents, mean: float) -> float:
 
 
 @compilable
-def surely_refuted(at: Tangents, excess: float, length: float) -> bool:
-    """Does another arm keep a model out for this many pulls? By exp(x) - 1 >= x, without a division."""
-    return (excess - at.budget - 1e-12 * at.factor) * at.time >= length * at.factor
+def stays_refuted(at: Tangents, strength: float) -> float:
+    """For how many pulls does another arm keep a model out, sqrt(pulls) * distance being `strength`?
 
-
-@compilable
-def surely_out_of_reach(at: Tangents, mean: float, length: float) -> bool:
-    """Is a mean too high or too low to be within the radius for this many pulls?"""
-    centre = mean * at.pulls
-    slack = at.reach + at.margin * at.pulls
-    too_high = centre - at.total - slack
-    too_low = at.total - centre - slack
-    return (too_high > 0.0 and too_high > length * (at.top - mean + at.reach_slope)) or (
-        too_low > 0.0 and too_low > length * (mean - at.bottom + at.reach_slope)
-    )
-
-
-@compilable
-def stays_refuted(at: Tangents, excess: float) -> float:
-    """For how many pulls does another arm keep a model out, pulls * distance^2 being `excess`?
-
-    As long as the budget stays below it: j <= s (exp(x) - 1) with x = (excess - budget) / b.
+    As long as the budget is below its square: j <= s (exp(x) - 1) with x = (strength^2 - budget) / b.
     """
-    x = (excess - at.budget) / at.factor - 1e-12
+    x = (strength * strength - at.budget) / at.factor - 1e-12
     if x <= 0.0:
         return 0.0
     return FOREVER if x > 600.0 else at.time * (math.exp(x) - 1.0) * (1.0 - 1e-12)
+
+
+class Sure(NamedTuple):
+    """The same conditions turned round: what holds for a given number of pulls."""
+
+    below: float  # of means below this, lo_j + r_j stays above
+    close: float  # protectors less than this apart leave nothing uncovered between them
+    low: float  # means up to this are too low to be reached
+    high: float  # and from this on too high
+    refuted: float  # a watch of this strength or more holds
+
+
+@compilable
+def sure_for(at: Tangents, length: float) -> Sure:
+    """Return what holds for `length` pulls; for the watch by log(1 + x) <= x.
+
+    Means inside the range of rewards are reached, if ever, at the end, others perhaps at the start.
+    """
+    count = at.pulls + length
+    slack = at.reach + at.margin * at.pulls
+    low = (at.total - slack + length * (at.bottom - at.reach_slope)) / count
+    high = (at.total + slack + length * (at.top + at.reach_slope)) / count
+    return Sure(
+        at.mean + at.radius - at.margin - length * at.low_fall,
+        2.0 * (at.radius - at.margin - length * at.radius_fall),
+        min(low, at.mean - at.radius - at.margin),
+        max(high, at.mean + at.radius + at.margin),
+        math.sqrt(at.budget + at.factor * (length / at.time + 1e-12)),
+    )

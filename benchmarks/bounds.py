@@ -1,0 +1,156 @@
+"""What bounds the speed of SUCB and UCB: a profile of their plans (`make bench`).
+
+A run is recorded on the Python engine, plan by plan. Its plans are then replayed by a policy that does
+not think: what this takes is the engine and the rewards, the rest of a plan is the decision. And no
+policy that decides exactly can do with fewer plans than it changes its arm.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from engine import play_many
+from numba import njit
+from peers import MEANS
+from policies import TRUTH, grid_of_figure_1_left
+from rows import Row, interleaved, write
+
+import structured_bandits as sb
+from structured_bandits.experiments.paper.structures import (
+    figure1_left,
+    figure1_right,
+    random_structure,
+)
+from structured_bandits.policies.streaks import Streak
+from structured_bandits.simulation import compiled, engine  # noqa: F401  registers what is compiled
+
+TOPIC = "bounds"
+ROUNDS = 200  # times a recorded run is replayed
+
+
+class Recorder:
+    """Passes a policy's streaks on and keeps them."""
+
+    def __init__(self, policy: Any) -> None:
+        self.policy, self.streaks = policy, []
+
+    def init(self) -> Any:
+        """Return a fresh state."""
+        return self.policy.init()
+
+    def streak(self, state: Any, t: int, limit: int, rng: Any) -> Streak:
+        """Return what the policy pulls next."""
+        streak: Streak = self.policy.streak(state, t, limit, rng)
+        self.streaks.append(streak)
+        return streak
+
+    def end_streak(self, state: Any, arm: int, pulls: int, total: float) -> None:
+        """Tell the policy."""
+        self.policy.end_streak(state, arm, pulls, total)
+
+
+class Place(NamedTuple):
+    """Where a replay stands."""
+
+    number: Any
+
+
+class Replay(NamedTuple):
+    """Plays recorded streaks, over and over."""
+
+    streaks: Any  # streaks x fields
+
+    def init(self) -> Place:
+        """Return the first place."""
+        return Place(np.zeros(1, np.int64))
+
+    def streak(self, state: Place, t: int, limit: int, rng: Any) -> Streak:
+        """Return the next recorded streak."""
+        row = self.streaks[state.number[0]]
+        return Streak(row[0], row[1], row[2], row[3], row[4])
+
+    def end_streak(self, state: Place, arm: int, pulls: int, total: float) -> None:
+        """Go on to the next."""
+        state.number[0] = (state.number[0] + 1) % len(self.streaks)
+
+
+play_replay = njit(_nrt=False)(engine.play_streaks)
+
+
+def record(policy: Any, world: Any, horizon: int) -> tuple[Any, int]:
+    """Return the streaks of a run, and how often it changes its arm."""
+    recorder = Recorder(policy)
+    notes = fresh_record(world, horizon)
+    rng = np.random.default_rng(1)
+    engine.run(recorder, world, horizon, True, rng, notes, np.zeros(1, np.int64))
+    streaks = np.array(recorder.streaks)
+    return streaks, int((np.diff(streaks[:, 0]) != 0).sum())
+
+
+def fresh_record(world: Any, horizon: int) -> engine.RunRecord:
+    """Return the tables of a run."""
+    pulls = np.zeros(len(world.means), np.int64)
+    return engine.RunRecord(np.array([horizon]), np.zeros(1), pulls, np.zeros(0, np.int64))
+
+
+def profile(name: str, policy: Any, world: Any, horizon: int, runs: int) -> list[Row]:
+    """Return what a plan of the policy takes, and what of it is not the decision."""
+    streaks, changes = record(policy, world, horizon)
+    replay, rng = Replay(streaks), np.random.default_rng(2)
+    most = ROUNDS * horizon
+
+    def again() -> int:
+        notes, table = fresh_record(world, most), engine.fresh_table(world.means)
+        arguments = (replay, replay.init(), world, most, True, rng, notes, table)
+        return int(play_replay(*arguments, np.zeros(1, np.int64))[0])
+
+    times = interleaved(
+        {"plans": lambda: play_many(policy, horizon, runs, rng, world), "replay": again}, 5
+    )
+    replayed = times["replay"] / again()
+    plans = play_many(policy, horizon, runs, rng, world)
+    each = times["plans"] / runs / plans
+    return [
+        Row(TOPIC, f"{name}: a plan", "", 1e9 * each, "ns", f"{plans:,.0f} plans a run"),
+        Row(
+            TOPIC,
+            f"{name}: of it the engine and the rewards",
+            "",
+            1e9 * replayed,
+            "ns",
+            f"the decision takes {1e9 * (each - replayed):,.0f} ns",
+        ),
+        Row(
+            TOPIC,
+            f"{name}: changes of arm in a recorded run",
+            "",
+            changes,
+            "changes",
+            f"of {len(streaks):,} plans; every change needs one",
+        ),
+    ]
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", sb.MeansOutsideUnitIntervalWarning)
+    right = figure1_right()
+    drawn, truth = random_structure(np.random.default_rng(0))
+    grid = grid_of_figure_1_left()
+    works = (
+        ("UCB1, 10^4 pulls", sb.UCB(len(MEANS)), MEANS, 10**4, 200),
+        ("SUCB, Figure 1 right", sb.SUCB(right), right.means(0), 500_000, 200),
+        ("SUCB, a random structure of 150 × 50", sb.SUCB(drawn), drawn.means(truth), 200_000, 20),
+        ("SUCB, grid", sb.SUCB(grid), figure1_left().means(TRUTH), 10**6, 50),
+    )
+    rows = [
+        row
+        for name, policy, means, horizon, runs in works
+        for row in profile(name, policy, sb.Bernoulli(means), horizon, runs)
+    ]
+    write(TOPIC, rows)
+
+
+if __name__ == "__main__":
+    main()
