@@ -68,6 +68,7 @@ def main() -> None:
         e for e in experiments((), "equal-widths") if e.figure == "regret" and "WAGP" not in e.specs
     ]
     planned = looped = 0.0
+    parts: dict[str, tuple[float, float]] = {}
     print(
         f"{'':12} {'policy':8} {'planned':>9} {'by hand':>9}   (seconds for {chosen[0].runs} runs)"
     )
@@ -79,13 +80,19 @@ def main() -> None:
                 run_policy(experiment, name, Plan(Path(folder), workers=1))
                 ours, theirs = time.perf_counter() - begin, by_hand(experiment, name)
                 planned, looped = planned + ours, looped + theirs
+                parts[f"{experiment.id} {name}"] = (ours, theirs)
                 print(
                     f"{experiment.id:12} {name:8} {ours:9.2f} {theirs:9.2f}   {theirs / ours:8.1f}"
                 )
     print(
         f"{'all':12} {'':8} {planned:9.2f} {looped:9.2f}   {looped / planned:8.1f}  (aim: at least 20)"
     )
-    note = f"{planned:.2f} s planned, {looped:.1f} s by hand, one core"
+    note = f"{planned:.2f} s planned, {looped:.1f} s by hand, one core; most of it "
+    longest = sorted(parts, key=lambda part: -parts[part][0])[:3]
+    note += ", ".join(
+        f"{part} ({parts[part][0]:.2f} s, {parts[part][1] / parts[part][0]:.1f} times)"
+        for part in longest
+    )
     work = f"all regret experiments with plans against hand-written loops, {chosen[0].runs} runs"
     write(TOPIC, [Row(TOPIC, work, ">= 20", looped / planned, "times", note), *whole()])
 

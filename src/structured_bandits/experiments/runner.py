@@ -139,7 +139,7 @@ def _play(experiment: Experiment, name: str, plan: Plan) -> Result:
     with warnings.catch_warnings():  # random structures leave [0, 1] on purpose (errata, I-11)
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)
         if problem is not None:
-            chosen = {name: experiment.policies(problem)[name]}
+            chosen = {name: experiment.policy(name, problem)}
             return simulate(chosen, problem.world, experiment.horizon, **options)
         return simulate_random(_Draw(experiment, name), experiment.horizon, **options)
 
@@ -153,4 +153,4 @@ class _Draw:
 
     def __call__(self, rng: np.random.Generator) -> tuple[dict[str, Any], Any]:
         problem = draw_random(rng)
-        return {self.name: self.experiment.policies(problem)[self.name]}, problem.world
+        return {self.name: self.experiment.policy(self.name, problem)}, problem.world

@@ -61,17 +61,18 @@ class Experiment:
     plain: dict[str, Any]  # all that decides the numbers, for the key of saved results
 
     def policies(self, problem: Problem) -> dict[str, PolicyLike]:
-        """Return the policies for a problem; on Gaussian rewards they have no bounds but a sigma."""
+        """Return the policies for a problem."""
+        return {name: self.policy(name, problem) for name in self.specs}
+
+    def policy(self, name: str, problem: Problem) -> PolicyLike:
+        """Return a policy for a problem; on Gaussian rewards it has no bounds but a sigma."""
         usual: dict[str, Any] = {}
         if isinstance(problem.world, Gaussian):
             usual = {"reward_range": "unbounded", "sigma": problem.world.sigma}
-        built = {}
-        for name, spec in self.specs.items():
-            try:
-                built[name] = build_policy({**usual, **spec}, problem.structure, self.horizon)
-            except StructuredBanditsError as error:
-                raise FileFormatError(f"{self.path}, policies.{name}: {error}") from None
-        return built
+        try:
+            return build_policy({**usual, **self.specs[name]}, problem.structure, self.horizon)
+        except StructuredBanditsError as error:
+            raise FileFormatError(f"{self.path}, policies.{name}: {error}") from None
 
 
 def read_experiment(path: Path, preset: str | None = None) -> Experiment:

@@ -19,7 +19,7 @@ from structured_bandits.policies.base import PolicyLike
 from structured_bandits.simulation import engine as python_engine
 from structured_bandits.simulation.compatibility import check_together
 from structured_bandits.simulation.engine import Runs
-from structured_bandits.simulation.generator import fresh_generator, seats
+from structured_bandits.simulation.generator import fresh_generator, layout, seats
 
 Block = dict[str, dict[str, Any]]  # policy name -> kind of table -> a row per run
 
@@ -83,6 +83,7 @@ def draw_rng(seed: int, run: int) -> np.random.Generator:
 def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> Block:
     """Play the given runs of every policy: all in one call if they play the same."""
     rng = fresh_generator()
+    where = layout(rng)
     block: Block = {}
     together = [runs] if isinstance(case, Same) else [range(run, run + 1) for run in runs]
     for part in together:
@@ -94,7 +95,7 @@ def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> 
             rows = slice(first, first + len(part))
             tables = Runs(setting.checkpoints, **{k: v[rows] for k, v in block[name].items()})
             play_runs = _engine(setting.engine, policies[name], world)
-            seated = seats(rng, setting.seed, part, name)
+            seated = seats(where, setting.seed, part, name)
             play_runs(
                 policies[name], world, setting.horizon, setting.planning, rng, seated, tables, stop
             )

@@ -29,6 +29,13 @@ class Memory(NamedTuple):
     spare: NDArray[np.uint32]  # is there one, and which
 
 
+class Layout(NamedTuple):
+    """The memory of a generator, and where it has which word of the public state."""
+
+    memory: Memory
+    order: Ints
+
+
 class Seats(NamedTuple):
     """A generator for many runs: its memory, and what to write there for each run."""
 
@@ -41,19 +48,23 @@ def fresh_generator() -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(0))
 
 
-def seats(rng: np.random.Generator, seed: int, runs: range, name: str) -> Seats:
-    """Return how `rng` is set to the start of each of these runs of the policy called `name`.
+def layout(rng: np.random.Generator) -> Layout:
+    """Return where and how `rng` keeps its state."""
+    memory = state_memory(rng)
+    return Layout(memory, _order(rng, memory))
+
+
+def seats(where: Layout, seed: int, runs: range, name: str) -> Seats:
+    """Return how a generator is set to the start of each of these runs of the policy called `name`.
 
     Run i draws from SeedSequence(seed, spawn_key=(i, crc32(name))).
     """
-    memory = state_memory(rng)
-    order = _order(rng, memory)
     code = crc32(name.encode())
     starts = np.empty((len(runs), 4), np.uint64)
     for place, run in enumerate(runs):
         sequence = np.random.SeedSequence(seed, spawn_key=(run, code))
         starts[place] = _words(np.random.PCG64(sequence))
-    return Seats(memory, np.ascontiguousarray(starts[:, order]))
+    return Seats(where.memory, np.ascontiguousarray(starts[:, where.order]))
 
 
 @compilable
