@@ -69,9 +69,10 @@ def page(topics: list[dict[str, Any]]) -> str:
         "pulls and the paper's experiments are timed once, theory by the least of five. `times` says\n"
         "how many times faster the library is, unless the row says otherwise. No timing is asserted.",
         "SUCB's aims are against a loop that computes the confidence set anew at each pull, as its\n"
-        "definition reads; below each stands the fastest loop we could write by hand. Rows that miss\n"
-        "their aim are taken apart under *What bounds SUCB and UCB*: a plan is the decision, and the\n"
-        "engine with the rewards; and every change of arm needs a plan.",
+        "definition reads; below each stands the fastest loop we could write by hand. *What bounds\n"
+        "SUCB and UCB* takes their plans apart: a plan is the decision, and the engine with the\n"
+        "rewards; and every change of arm needs a plan. What bounds two workers and the paper's\n"
+        "experiments stands in their own sections.",
         *map(table, topics),
         "## How to measure again",
         "`make bench` runs every script of the folder benchmarks and writes this page from what they\n"

@@ -1,6 +1,6 @@
-"""The loop of every simulation, once: plan, play, observe.
+"""The loops of every simulation: plan, play, observe; for plans of any arms, and for streaks of one.
 
-It costs per plan, not per pull. Plain Python runs it as it stands, for policies that cannot be
+They cost per plan, not per pull. Plain Python runs them as they stand, for policies that cannot be
 compiled and as the reference; `structured_bandits.simulation.compiled` compiles these very functions.
 All memory is taken in `run`, none in `play`: counting references to arrays is most of the cost of a
 short plan, and compiled code that takes no memory can do without.
@@ -98,20 +98,9 @@ def run_many(
         runs.empty[place] = empty
 
 
-def play(
-    policy: Any,
-    state: Any,
-    world: WorldLike,
-    horizon: int,
-    planning: bool,
-    rng: np.random.Generator,
-    record: RunRecord,
-    table: Table,
-    stop: Ints,
-) -> tuple[int, int]:
-    """Plan, play and observe until `horizon` pulls are made or stop[0] is set."""
-    loop = loop_for(type(policy))
-    return loop(policy, state, world, horizon, planning, rng, record, table, stop)
+def play(policy: Any, *run: Any) -> tuple[int, int]:
+    """Plan, play and observe until the horizon, by the loop for this policy; both take the same."""
+    return loop_for(type(policy))(policy, *run)
 
 
 def loop_for(kind: type) -> Callable[..., tuple[int, int]]:
@@ -141,10 +130,10 @@ def play_plans(
     table: Table,
     stop: Ints,
 ) -> tuple[int, int]:
-    """Play plans of any arms; return their number and that of empty confidence sets.
+    """Play plans of any arms until `horizon` pulls are made or stop[0] is set.
 
-    Pseudo-regret at the checkpoints, also inside a plan, is computed from whole numbers of pulls, so
-    nothing accumulates.
+    Return their number and that of empty confidence sets. Pseudo-regret at the checkpoints, also
+    inside a plan, is computed from whole numbers of pulls, so nothing accumulates.
     """
     t = 0
     reached = 0  # checkpoints passed
