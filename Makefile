@@ -34,18 +34,18 @@ bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/theory.py
 	$(BIN)/python benchmarks/workers.py
-	$(BIN)/python benchmarks/policies.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/polyhedral.py
-	$(BIN)/python benchmarks/peers.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/bounds.py
-	$(BIN)/python benchmarks/reproduce.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/reproduce.py
 	$(BIN)/python benchmarks/page.py
 
 theorems: $(READY)
-	cd tests && ../$(BIN)/python theorems.py
+	PYTHONPATH=tests $(BIN)/python tools/theorems.py
 
 verdicts: $(READY)
-	cd tests && ../$(BIN)/python test_reproduce.py
+	PYTHONPATH=tests:tests/experiments $(BIN)/python tools/verdicts.py
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
@@ -53,7 +53,7 @@ docs: $(READY)
 	@echo "docs/_build/html/index.html"
 
 soak: $(READY)
-	cd tests && ../$(BIN)/python soak.py
+	PYTHONPATH=tests $(BIN)/python tools/soak.py
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

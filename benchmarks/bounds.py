@@ -23,7 +23,7 @@ from structured_bandits.experiments.paper.structures import (
     figure1_right,
     random_structure,
 )
-from structured_bandits.policies.streaks import Streak
+from structured_bandits.planning.streaks import Streak
 from structured_bandits.simulation import compiled, engine  # noqa: F401  registers what is compiled
 
 TOPIC = "bounds"

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pull_by_pull
 from contestants import Contestant, ContestantError, python_of
 from engine import play_many
+from oracles import pull_by_pull
 from rows import Row, interleaved, number, seconds, write
 
 import structured_bandits as sb

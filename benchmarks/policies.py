@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import pull_by_pull as loops
 from engine import play_many
+from oracles import pull_by_pull as loops
 from rows import Row, interleaved, write
 
 import structured_bandits as sb

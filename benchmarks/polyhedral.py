@@ -15,8 +15,8 @@ import numpy as np
 from rows import Row, write
 
 import structured_bandits as sb
+from structured_bandits.programs.linear import LinearProgram, by_highs
 from structured_bandits.simulation import engine
-from structured_bandits.structures.solver import LinearProgram, by_highs
 
 TOPIC = "polyhedral"
 PULLS = 3000

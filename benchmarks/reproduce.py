@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pull_by_pull
 from fresh_package import fresh_package
+from oracles import pull_by_pull
 from rows import Row, write
 
 import structured_bandits as sb

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser import find_browser
+from support.browser import find_browser
 
 ADVICE = (
     "the page was not opened in a browser: none found. "

@@ -268,7 +268,7 @@ KINDS = {
 
 
 def test_every_kind_has_an_example() -> None:
-    from structured_bandits.structures.descriptions import KINDS as ACCEPTED
+    from structured_bandits.structures.files.toml import KINDS as ACCEPTED
 
     assert set(KINDS) == set(ACCEPTED)
 

@@ -28,16 +28,14 @@ from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.wagp import WAGP
 from structured_bandits.simulation.result import Result, load_result
 from structured_bandits.simulation.simulate import simulate, simulate_random
-from structured_bandits.structures.combine import (
+from structured_bandits.structures.builders.combine import (
     Constraint,
     intersection,
     product,
     scaled,
     union,
 )
-from structured_bandits.structures.curves import CurveStructure, Piece
-from structured_bandits.structures.finite import FiniteStructure
-from structured_bandits.structures.knowledge import (
+from structured_bandits.structures.builders.knowledge import (
     concave,
     known_best_mean,
     linear,
@@ -46,9 +44,11 @@ from structured_bandits.structures.knowledge import (
     unimodal,
     unstructured,
 )
-from structured_bandits.structures.load import load_structure
-from structured_bandits.structures.polyhedral import PolyhedralStructure
-from structured_bandits.structures.polytopes import Polytope
+from structured_bandits.structures.curves.structure import CurveStructure, Piece
+from structured_bandits.structures.files.load import load_structure
+from structured_bandits.structures.finite.structure import FiniteStructure
+from structured_bandits.structures.polyhedral.polytope import Polytope
+from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.analysis import Analysis, analyse
 
 __version__ = "0.1.0"

@@ -14,7 +14,7 @@ import click
 from structured_bandits import __version__
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructuredBanditsError
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.polyhedral import PolyhedralStructure
+from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 
 
 class Complaint(click.ClickException):
@@ -73,7 +73,7 @@ def analyse(
     FILE is a CSV table of models × arms, or a TOML file (a kind of structure, or pieces of curves).
     """
     from structured_bandits.report.analysis import analysis_data, analysis_text
-    from structured_bandits.structures.load import load_structure
+    from structured_bandits.structures.files.load import load_structure
     from structured_bandits.theory.analysis import analyse as analysis_of
 
     if figure is not None and figure.suffix not in (".svg", ".png", ".pdf"):

@@ -20,9 +20,9 @@ from structured_bandits.experiments.paper.structures import (
     random_structure,
 )
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.descriptions import build_structure, check_keys
-from structured_bandits.structures.load import load_structure
-from structured_bandits.structures.polyhedral import PolyhedralStructure
+from structured_bandits.structures.files.load import load_structure
+from structured_bandits.structures.files.toml import build_structure, check_keys
+from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.analysis import true_means
 
 RANDOM = "paper:random"

@@ -8,7 +8,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.plots.removals import Removal, plain
-from structured_bandits.structures.finite import FiniteStructure
+from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.theory.analysis import Analysis
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from structured_bandits.plots.regret import legend_below
 from structured_bandits.plots.removals import Removal, plain
-from structured_bandits.structures.polyhedral import PolyhedralStructure
+from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.analysis import Analysis
 
 if TYPE_CHECKING:

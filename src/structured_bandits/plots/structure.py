@@ -15,9 +15,9 @@ from structured_bandits.plots.heat_map import draw_heat_map, heat_map_size
 from structured_bandits.plots.mean_ranges import draw_mean_ranges
 from structured_bandits.plots.removals import Removal, plain, removals
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.curves import CurveStructure
-from structured_bandits.structures.finite import FiniteStructure
-from structured_bandits.structures.polyhedral import PolyhedralStructure
+from structured_bandits.structures.curves.structure import CurveStructure
+from structured_bandits.structures.finite.structure import FiniteStructure
+from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.analysis import Analysis
 
 if TYPE_CHECKING:

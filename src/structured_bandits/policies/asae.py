@@ -11,13 +11,14 @@ from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.checks import checked_above, checked_at_least
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
+from structured_bandits.planning.confidence import width_budget
+from structured_bandits.planning.round_robin import first_pulls
 from structured_bandits.policies.base import (
     StructuredPolicy,
     checked_rewards,
     checked_structure,
     flagged,
 )
-from structured_bandits.policies.candidates import candidate_arms
 from structured_bandits.policies.phases import (
     MOST_PULLS,
     copy_flags,
@@ -28,9 +29,8 @@ from structured_bandits.policies.phases import (
     top_up,
 )
 from structured_bandits.policies.reading import Reading, checked_reading
-from structured_bandits.policies.round_robin import first_pulls
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.confidence import width_budget
+from structured_bandits.structures.questions import candidate_arms
 
 LOG_2 = math.log(2.0)
 SMALLEST_ETA = 1e-6

@@ -22,10 +22,11 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.checks import checked_above, checked_count
 from structured_bandits.errors import ParameterError
-from structured_bandits.policies.round_robin import add_results
+from structured_bandits.planning.round_robin import add_results
+from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.curves import CurveStructure
+from structured_bandits.structures.curves.structure import CurveStructure
 
 
 class PolicyLike(Protocol):
@@ -87,6 +88,33 @@ class Policy(Record):
             if name not in ("cells", "n_arms", "low", "high")
         }
         return {**fields, "reward_range": self.reward_range}
+
+
+class StreakPolicy(Policy):
+    """Mixin: `plan` and `observe` of a policy with `streak` and `end_streak`."""
+
+    def plan(
+        self: StreakLike, state: Any, t: int, limit: int, quota: Ints, rng: np.random.Generator
+    ) -> int:
+        """Plan the part of a streak that is certain; one pull if the confidence set is empty.
+
+        Empty sets are counted pull by pull, and an agent may not come to the end of a plan.
+        """
+        streak = self.streak(state, t, limit, rng)
+        quota[:] = 0
+        quota[streak.arm] = 1 if streak.empty > 0 else streak.surely
+        return min(streak.empty, 1)
+
+    def end_streak(self, state: Any, arm: int, pulls: int, total: float) -> None:
+        """Add the pulls and the sum of their rewards."""
+        state.pulls[arm] += pulls
+        state.sums[arm] += total
+
+    def observe(self: StreakLike, state: Any, pulls: Ints, sums: Floats) -> None:
+        """Take in the pulls and the sums of their rewards, arm by arm."""
+        for arm in range(len(pulls)):
+            if pulls[arm] > 0:
+                self.end_streak(state, arm, pulls[arm], sums[arm])
 
 
 class StructuredPolicy(Policy):

@@ -7,8 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.policies.base import StructuredPolicy, checked_rewards, checked_structure
-from structured_bandits.policies.streaks import Streak, StreakPolicy, certain_streak
+from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.policies.base import (
+    StreakPolicy,
+    StructuredPolicy,
+    checked_rewards,
+    checked_structure,
+)
 from structured_bandits.structures.base import Structure
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.structures.confidence import confidence_box
+from structured_bandits.planning.confidence import confidence_box
 
 MOST_PULLS = 1 << 52  # more than any horizon; sums over two thousand arms still fit 64 bits
 

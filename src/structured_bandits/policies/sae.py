@@ -9,13 +9,13 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.checks import checked_above, checked_at_least, checked_count
+from structured_bandits.planning.confidence import width_budget
 from structured_bandits.policies.base import (
     StructuredPolicy,
     checked_rewards,
     checked_structure,
     flagged,
 )
-from structured_bandits.policies.candidates import candidate_arms
 from structured_bandits.policies.phases import (
     find_best_arms,
     keep_only,
@@ -24,7 +24,7 @@ from structured_bandits.policies.phases import (
     top_up,
 )
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.confidence import width_budget
+from structured_bandits.structures.questions import candidate_arms
 
 
 class SAEState(NamedTuple):

@@ -10,27 +10,24 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.checks import checked_above
 from structured_bandits.compilable import compilable
-from structured_bandits.policies.base import (
-    StructuredPolicy,
-    checked_rewards,
-    checked_structure,
-    flagged,
-)
-from structured_bandits.policies.candidates import (
-    Leader,
-    candidate_arms,
-    highest_index,
-    lead_drift,
-)
-from structured_bandits.policies.streaks import Streak, StreakPolicy, certain_streak
-from structured_bandits.structures.base import Structure
-from structured_bandits.structures.cells import NO_ARM, SEVERAL
-from structured_bandits.structures.confidence import (
+from structured_bandits.planning.confidence import (
     Prospect,
     confidence_box,
     radius_growth,
     width_budget,
 )
+from structured_bandits.planning.leads import Leader, highest_index, lead_drift
+from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.planning.watches import NO_ARM, SEVERAL
+from structured_bandits.policies.base import (
+    StreakPolicy,
+    StructuredPolicy,
+    checked_rewards,
+    checked_structure,
+    flagged,
+)
+from structured_bandits.structures.base import Structure
+from structured_bandits.structures.questions import candidate_arms
 
 
 class SUCBState(NamedTuple):

@@ -10,11 +10,11 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.checks import checked_above
 from structured_bandits.compilable import compilable
-from structured_bandits.policies.base import checked_rewards, structure_and_arms
-from structured_bandits.policies.candidates import lead_drift
-from structured_bandits.policies.streaks import Streak, StreakPolicy, certain_streak
+from structured_bandits.planning.confidence import ROUNDING, radius_growth, width_budget
+from structured_bandits.planning.leads import lead_drift
+from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.policies.base import StreakPolicy, checked_rewards, structure_and_arms
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.confidence import ROUNDING, radius_growth, width_budget
 
 
 class UCBState(NamedTuple):

@@ -25,13 +25,13 @@ import structured_bandits
 from structured_bandits.compilable import COMPILABLE
 from structured_bandits.environments.base import StoppingWorld, WorldLike
 from structured_bandits.errors import ParameterError
-from structured_bandits.lookahead import LooksAhead
+from structured_bandits.planning.lookahead import LooksAhead
+from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.policies.base import PolicyLike
-from structured_bandits.policies.streaks import StreakLike
 from structured_bandits.simulation import engine
 from structured_bandits.simulation.generator import Seats, take_seat
 from structured_bandits.sources import SOURCES_HASH
-from structured_bandits.structures.cells import Cells, LineCells
+from structured_bandits.structures.questions import Cells, LineCells
 from structured_bandits.structures.spans import Spans
 
 PROTOCOLS = (PolicyLike, StreakLike, LooksAhead, WorldLike, StoppingWorld, Cells, LineCells, Spans)

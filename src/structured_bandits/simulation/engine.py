@@ -17,9 +17,9 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.environments.base import StoppingWorld, WorldLike
 from structured_bandits.errors import ParameterError
+from structured_bandits.planning.round_robin import first_pulls, write_order
+from structured_bandits.planning.streaks import Streak, StreakLike
 from structured_bandits.policies.base import PolicyLike
-from structured_bandits.policies.round_robin import first_pulls, write_order
-from structured_bandits.policies.streaks import Streak, StreakLike
 from structured_bandits.simulation.generator import Seats, take_seat
 
 

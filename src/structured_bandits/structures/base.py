@@ -13,8 +13,8 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
-from structured_bandits.structures.distances import Distances
-from structured_bandits.structures.polytopes import Polytope
+from structured_bandits.structures.polyhedral.polytope import Polytope
+from structured_bandits.structures.questions import Distances
 
 
 class Structure(ABC):

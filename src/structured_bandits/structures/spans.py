@@ -13,15 +13,15 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.lookahead import certain_pulls
-from structured_bandits.structures.cells import Cells
-from structured_bandits.structures.confidence import (
+from structured_bandits.planning.confidence import (
     Prospect,
     Reach,
     confidence_box,
     reach_after,
     rounding_margin,
 )
+from structured_bandits.planning.lookahead import certain_pulls
+from structured_bandits.structures.questions import Cells
 
 
 class Spans(Protocol):

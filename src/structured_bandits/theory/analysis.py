@@ -13,7 +13,7 @@ from structured_bandits.arrays import Floats
 from structured_bandits.checks import checked_above, checked_at_least, checked_count
 from structured_bandits.errors import ParameterError, StructureError
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.distances import NOWHERE, Model, Nearest
+from structured_bandits.structures.questions import NOWHERE, Model, Nearest
 from structured_bandits.theory.classes import Classes, classify
 from structured_bandits.theory.cone import cone_bound, linear_features
 from structured_bandits.theory.elimination import Elimination, eliminate, indicator

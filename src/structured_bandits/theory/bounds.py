@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from structured_bandits.errors import ParameterError
+from structured_bandits.planning.confidence import width_budget
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.base import Policy, PolicyLike
 from structured_bandits.policies.phases import largest_gap
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.confidence import width_budget
 from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
 from structured_bandits.theory.lower_bounds import (
     burnetas_katehakis,

@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.structures.distances import Model
-from structured_bandits.structures.minimax import lowest_maximum
-from structured_bandits.structures.regions import Region
-from structured_bandits.structures.solver import least_quadratic
+from structured_bandits.programs.quadratic import least_quadratic
+from structured_bandits.structures.curves.minimax import lowest_maximum
+from structured_bandits.structures.polyhedral.regions import Region
+from structured_bandits.structures.questions import Model
 from structured_bandits.theory.information import SAME, Information
 
 HALVINGS = 60  # of an interval of models, which exhausts its floats

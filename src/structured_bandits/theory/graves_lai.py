@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.structures.distances import Confusing, Model
-from structured_bandits.structures.regions import Region
-from structured_bandits.structures.solver import maximise
+from structured_bandits.programs.linear import maximise
+from structured_bandits.structures.polyhedral.regions import Region
+from structured_bandits.structures.questions import Confusing, Model
 from structured_bandits.theory.confusing_sets import ConfusingSet, RegionSet, SegmentSet
 from structured_bandits.theory.information import Information
 

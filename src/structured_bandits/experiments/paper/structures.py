@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from structured_bandits.structures.curves import Closed, CurveStructure, Piece
-from structured_bandits.structures.finite import FiniteStructure
+from structured_bandits.structures.curves.structure import Closed, CurveStructure, Piece
+from structured_bandits.structures.finite.structure import FiniteStructure
 
 
 def figure1_left(informative: bool = True) -> CurveStructure:

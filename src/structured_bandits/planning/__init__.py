@@ -1,0 +1,1 @@
+"""Planning ahead: what more pulls can change, and what surely stays as it is."""

@@ -1,0 +1,54 @@
+"""Upper confidence indices, mean + radius: which arm leads, and how fast a lead is lost."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.compilable import compilable
+from structured_bandits.planning.confidence import ROUNDING
+
+
+class Leader(NamedTuple):
+    """The arm with the highest index."""
+
+    arm: int
+    lead: float  # over the second highest, with a margin for rounding; 0 if it has no pulls
+    widest: float  # 1 / sqrt(pulls) of the arm with the fewest pulls
+
+
+@compilable
+def highest_index(pulls: Ints, sums: Floats, budget: float, allowed: Flags) -> Leader:
+    """Return the allowed arm with the highest mean + sqrt(budget / pulls).
+
+    Arms that were never pulled come first; the lowest arm wins a tie.
+    """
+    highest = second = -math.inf
+    fewest = math.inf
+    choice = -1
+    for arm in range(len(pulls)):
+        if allowed[arm]:
+            if pulls[arm] == 0:
+                return Leader(arm, 0.0, math.inf)
+            index = sums[arm] / pulls[arm] + math.sqrt(budget / pulls[arm])
+            fewest = min(fewest, float(pulls[arm]))
+            if index > highest:
+                second = highest
+                highest = index
+                choice = arm
+            elif index > second:
+                second = index
+    lead = highest - second - ROUNDING * (abs(highest) + math.sqrt(budget))
+    return Leader(choice, lead, 1.0 / math.sqrt(fewest))
+
+
+@compilable
+def lead_drift(root: float, own: float, widest: float, pulls: int, growth: float) -> float:
+    """Return how fast a lead is lost by the pulls of its arm, apart from their rewards, times `pulls`.
+
+    The index of an arm is mean + root / sqrt(pulls), with 1 / sqrt(pulls) = `own`; that part falls no
+    faster than its tangent at first. The others' indices grow with root, relatively by `growth` a pull,
+    and no faster later on (PLANNING, UCB).
+    """
+    return root * (0.5 * own + widest * pulls * growth)

@@ -1,0 +1,47 @@
+"""Policies that pull one arm at a time: their plans are streaks, some pulls of a single arm.
+
+The engine plays a streak without a pass over the arms, so that a short plan costs about what a pull
+costs by hand, and it may stop early: after some misses, rewards below the highest that the world pays. A
+reward that is no miss is never below a mean, so it cannot cost an arm its lead by much; a streak that
+ends with the misses can be far longer than one that has to expect nothing else (PLANNING, Further).
+
+Such a policy answers `streak` and `end_streak`; `plan` and `observe`, which speak of all arms and know
+no misses, follow from them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from structured_bandits.compilable import compilable
+
+
+class Streak(NamedTuple):
+    """Pull `arm` up to `length` times, but no further once there are more than `misses` misses.
+
+    Who cannot tell misses pulls it `surely` times, which is right whatever the rewards are.
+    """
+
+    arm: int
+    surely: int
+    length: int
+    misses: int
+    empty: int  # empty confidence sets met
+
+
+@compilable
+def certain_streak(arm: int, length: int, empty: int) -> Streak:
+    """Return a streak that does not mind misses."""
+    return Streak(arm, length, length, length, empty)
+
+
+class StreakLike(Protocol):
+    """What the engine needs of a policy that plans streaks, besides `init`."""
+
+    def streak(self, state: Any, t: int, limit: int, rng: np.random.Generator) -> Streak:
+        """Return what to pull after `t` pulls, no more than `limit`."""
+
+    def end_streak(self, state: Any, arm: int, pulls: int, total: float) -> None:
+        """Take in `pulls` pulls of `arm` whose rewards sum to `total`."""

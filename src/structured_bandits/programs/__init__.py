@@ -1,0 +1,1 @@
+"""Linear, quadratic and cone programs: the only calls of solvers."""

@@ -1,0 +1,185 @@
+"""Linear programs by two solvers, and the one tolerance.
+
+daqp, a dual active-set method, answers small dense programs in microseconds. Its answer to a linear
+program is believed only with a certificate: the point satisfies the rows, and the multipliers prove by
+weak duality that no point is better. Where that fails, and for large programs, HiGHS is asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.errors import StructuredBanditsError
+
+# Leads and slacks must exceed this to count as positive, and means closer than this are equal. It is
+# absolute: rewards are taken to be of order one.
+TOLERANCE = 1e-9
+CERTIFIED = 1e-10  # by how much a certificate may be off, relative to the numbers in it
+LARGE = 100_000  # entries of the matrix from which on HiGHS is asked first
+INFINITE = 1e30  # what daqp takes for no bound
+SETTINGS = {"eps_prox": 1.0, "eta_prox": 1e-13, "primal_tol": 1e-12, "iter_limit": 1000}
+
+
+class Solution(NamedTuple):
+    """The answer to a program: `status` is "optimal", "infeasible" or "unbounded".
+
+    `multipliers` belong to the rows: the objective is their sum weighted by these, so that
+    `dual_bound` with any other bounds of the rows is a bound on the value there.
+    """
+
+    status: str
+    value: float
+    x: Floats
+    multipliers: Floats
+
+
+def dual_bound(multipliers: Floats, lower: Floats, upper: Floats) -> float:
+    """Return the upper bound on a maximum that multipliers prove, whatever these bounds are."""
+    pressed = np.where(multipliers > 0.0, upper, lower)
+    used = multipliers != 0.0
+    return float(multipliers[used] @ pressed[used])
+
+
+class LinearProgram:
+    """Maximise objective·x over lower <= rows x <= upper, again and again for other bounds.
+
+    The solver starts from the solution found last, which is most of its speed.
+    """
+
+    def __init__(self, objective: Floats, rows: Floats) -> None:
+        self.objective = np.ascontiguousarray(objective, dtype=np.float64)
+        self.rows = np.ascontiguousarray(rows, dtype=np.float64)
+        self._size = float(np.abs(self.objective).max(initial=1.0))
+        self._heights, self._widths = scales(self.rows)
+        self._even = self._heights[:, None] * self.rows * self._widths
+        self._model: Any = None
+
+    def forget(self) -> None:
+        """Start from scratch the next time: where optima tie, a warm start decides which is found."""
+        self._model = None
+
+    def solve(self, lower: Floats, upper: Floats) -> Solution:
+        """Return the solution for these bounds."""
+        if self.rows.size <= LARGE:
+            solution = self._by_daqp(lower, upper)
+            if solution is not None:
+                return solution
+        return by_highs(self.objective, self.rows, lower, upper)
+
+    def _by_daqp(self, lower: Floats, upper: Floats) -> Solution | None:
+        """Return daqp's answer if it comes with a certificate.
+
+        Equalities that hang together can make it call a feasible program infeasible, so that is no
+        answer either.
+        """
+        low, high = np.maximum(lower, -INFINITE), np.minimum(upper, INFINITE)
+        if not (low > high).any() and self._prepare(self._heights * low, self._heights * high) >= 0:
+            scaled, _, flag, info = self._model.solve()
+            x, multipliers = self._widths * scaled, self._heights * info["lam"]
+            if flag == 1 and self._certified(x, multipliers, lower, upper):
+                return Solution("optimal", float(self.objective @ x), x, multipliers)
+        self._model = None  # a failure may leave the workspace in any state
+        return None
+
+    def _prepare(self, low: Floats, high: Floats) -> int:
+        """Hand the bounds to daqp; return its flag, negative if it has seen enough."""
+        if self._model is not None:
+            self._model.update(bupper=high, blower=low)
+            return 0
+        import daqp
+
+        self._model = daqp.Model()
+        self._model.settings = SETTINGS
+        kinds = np.zeros(len(low), np.int32)
+        flat = np.zeros((len(self.objective), len(self.objective)))
+        push = -self.objective * self._widths
+        flag: int = self._model.setup(flat, push, self._even, high, low, kinds)[0]
+        return flag
+
+    def _certified(self, x: Floats, multipliers: Floats, lower: Floats, upper: Floats) -> bool:
+        reached = self.rows @ x
+        size = 1.0 + np.abs(reached).max(initial=0.0)
+        outside = np.maximum(lower - reached, reached - upper).max(initial=0.0)
+        if outside > CERTIFIED * size:
+            return False
+        residual = np.abs(self.objective - multipliers @ self.rows).max(initial=0.0)
+        if residual > CERTIFIED * self._size:
+            return False
+        weight = size * (self._size + np.abs(multipliers).sum())
+        gap = dual_bound(multipliers, lower, upper) - float(self.objective @ x)
+        return abs(gap) <= CERTIFIED * weight
+
+
+def scales(rows: Floats) -> tuple[Floats, Floats]:
+    """Return factors of rows and columns that bring the largest entry of each near 1.
+
+    They are powers of two, so scaling rounds nothing.
+    """
+    widths = near_one(np.abs(rows).max(axis=0, initial=0.0))
+    return near_one(np.abs(rows * widths).max(axis=1, initial=0.0)), widths
+
+
+def near_one(sizes: Floats) -> Floats:
+    """Return the powers of two that bring these sizes near 1."""
+    with np.errstate(divide="ignore"):
+        return np.where(sizes > 0.0, 2.0 ** -np.round(np.log2(sizes)), 1.0)
+
+
+def maximise(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> Solution:
+    """Solve one linear program."""
+    return LinearProgram(objective, rows).solve(lower, upper)
+
+
+def by_highs(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> Solution:
+    """Solve one linear program by HiGHS."""
+    import highspy
+
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
+    solver.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
+    solver.passModel(_highs_program(np.asarray(objective), np.asarray(rows), lower, upper))
+    solver.run()
+    status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
+        solver.setOptionValue("presolve", "off")
+        solver.run()
+        status = solver.getModelStatus()
+    kinds = {
+        highspy.HighsModelStatus.kOptimal: "optimal",
+        highspy.HighsModelStatus.kModelEmpty: "optimal",
+        highspy.HighsModelStatus.kInfeasible: "infeasible",
+        highspy.HighsModelStatus.kUnbounded: "unbounded",
+    }
+    if status not in kinds:
+        raise StructuredBanditsError(
+            f"a linear program with {len(objective)} variables and {len(rows)} rows was not solved: "
+            f"{solver.modelStatusToString(status)}"
+        )
+    found = solver.getSolution()
+    x = np.array(found.col_value) if len(found.col_value) else np.zeros(len(objective))
+    values = {"optimal": float(objective @ x), "infeasible": -np.inf, "unbounded": np.inf}
+    kind = kinds[status]
+    multipliers = np.array(found.row_dual) if len(found.row_dual) else np.zeros(len(rows))
+    return Solution(kind, values[kind], x, multipliers)
+
+
+def _highs_program(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> Any:
+    import highspy
+
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_ = len(objective), len(rows)
+    program.sense_ = highspy.ObjSense.kMaximize
+    program.col_cost_ = objective
+    program.col_lower_ = np.full(len(objective), -highspy.kHighsInf)
+    program.col_upper_ = np.full(len(objective), highspy.kHighsInf)
+    program.row_lower_, program.row_upper_ = lower, upper
+    row, column = np.nonzero(rows)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    program.a_matrix_.start_ = np.searchsorted(row, np.arange(len(rows) + 1)).astype(np.int32)
+    program.a_matrix_.index_ = column.astype(np.int32)
+    program.a_matrix_.value_ = rows[row, column]
+    return program

@@ -1,0 +1,1 @@
+"""Structures from what is known, and from other structures."""

@@ -1,0 +1,234 @@
+"""Structures made of others: unions, products, intersections and changes of scale."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import product as combinations
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.checks import numbers
+from structured_bandits.errors import StructureError
+from structured_bandits.structures.base import Structure
+from structured_bandits.structures.polyhedral.cell import is_empty
+from structured_bandits.structures.polyhedral.difference_cells import difference_cells
+from structured_bandits.structures.polyhedral.polytope import Polytope, joined
+from structured_bandits.structures.polyhedral.product_cells import ProductCells
+from structured_bandits.structures.polyhedral.structure import PolyhedralStructure, mean_ranges
+
+FEW_PIECES = 200  # of a product: more are not listed before theory asks for them
+MOST_PIECES = 20_000
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A limit on a weighted sum of means: `weights` by arm (name or index).
+
+    >>> Constraint({"large": 1, "small": -1}, at_most=0.1)  # large is at most 0.1 above small
+    Constraint(weights={'large': 1, 'small': -1}, at_least=-inf, at_most=0.1)
+    """
+
+    weights: Mapping[int | str, float]
+    at_least: float = -math.inf
+    at_most: float = math.inf
+
+
+def union(
+    structures: Sequence[Structure], arms: Sequence[str] | None = None
+) -> PolyhedralStructure:
+    """Return the structure of all models of several: one of them holds, it is not known which."""
+    structures = _checked(structures)
+    pieces = [
+        _named(piece, number, len(structures))
+        for number, structure in enumerate(structures, start=1)
+        for piece in structure.polytopes
+    ]
+    return PolyhedralStructure(pieces, arms or structures[0].arm_names)
+
+
+def intersection(
+    structures: Structure | Sequence[Structure],
+    constraints: Constraint | Sequence[Constraint] = (),
+    arms: Sequence[str] | None = None,
+) -> PolyhedralStructure:
+    """Return the models that all of the structures share, and that satisfy all constraints.
+
+    Pieces that share nothing are dropped; if nothing is left, that is an error.
+    """
+    several = _checked([structures] if isinstance(structures, Structure) else structures)
+    wanted = [constraints] if isinstance(constraints, Constraint) else constraints
+    if not isinstance(wanted, (list, tuple)):
+        raise StructureError(
+            f"constraints={constraints!r}: expected a Constraint, or a list of them"
+        )
+    pieces = reduce(
+        lambda left, right: [_shared(a, b) for a in left for b in right],
+        [list(structure.polytopes) for structure in several],
+    )
+    rows = [_row(each, several[0], number) for number, each in enumerate(wanted)]
+    if rows:
+        weights, lower, upper = (np.array(part) for part in zip(*rows, strict=True))
+        pieces = [piece.constrained(weights, lower, upper) for piece in pieces]
+    left = [piece for piece in pieces if not is_empty(piece)]
+    if not left:
+        raise StructureError("intersection: no model satisfies everything at once")
+    return PolyhedralStructure(left, arms or several[0].arm_names)
+
+
+def product(
+    structures: Sequence[Structure], arms: Sequence[str] | None = None
+) -> PolyhedralStructure:
+    """Return the structure of independent groups of arms, each with its own structure.
+
+    Pulls of one group say nothing of the others (regional bandits). Arms are numbered through.
+    """
+    structures = _checked(structures, same_arms=False)
+    if arms is None:
+        arms = [name for structure in structures for name in structure.arm_names]
+        if len(set(arms)) < len(arms):
+            arms = [
+                f"{number}.{name}"
+                for number, structure in enumerate(structures, start=1)
+                for name in structure.arm_names
+            ]
+    return ProductStructure(structures, arms)
+
+
+class ProductStructure(PolyhedralStructure):
+    """Independent groups of arms; policies ask each group by itself.
+
+    The pieces of a product are all combinations of the pieces of its groups. Policies other than
+    GreedyMLE do without them, theory lists them.
+    """
+
+    def __init__(self, groups: Sequence[Structure], arms: Sequence[str]) -> None:
+        self.groups = tuple(groups)
+        few = math.prod(len(group.polytopes) for group in groups) <= FEW_PIECES
+        simple = difference_cells(self.pieces) if few else None
+        cells = simple or ProductCells([group.cells for group in groups])
+        Structure.__init__(self, cells, arms)
+
+    @cached_property
+    def pieces(self) -> tuple[Polytope, ...]:  # type: ignore[override]
+        """All combinations of the groups' pieces."""
+        sizes = [len(group.polytopes) for group in self.groups]
+        if math.prod(sizes) > MOST_PIECES:
+            raise StructureError(
+                f"product: {' × '.join(map(str, sizes))} = {math.prod(sizes)} pieces are too many for "
+                f"theory and least squares (at most {MOST_PIECES})"
+            )
+        return tuple(
+            joined(parts, name=" × ".join(str(part.name) for part in parts))
+            for parts in combinations(*(group.polytopes for group in self.groups))
+        )
+
+    @cached_property
+    def mean_ranges(self) -> Floats:
+        """The least and the largest mean of each arm (arms × 2)."""
+        return np.vstack([mean_ranges(group.polytopes) for group in self.groups])
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of arm names and groups."""
+        parts = [*self.arm_names, *(group.fingerprint for group in self.groups)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return (
+            f"ProductStructure({len(self.groups)} groups × {self.n_arms} arms, "
+            f"{len(self.best_arms)} arms best in some model)"
+        )
+
+
+def scaled(
+    structure: Structure, factors: Any, arms: Sequence[str] | None = None
+) -> PolyhedralStructure:
+    """Return the structure with every mean multiplied by a factor of its arm.
+
+    What a price earns is the price times a demand that is known to fall with it.
+    """
+    (structure,) = _checked([structure])
+    values = numbers(factors)
+    shapes = (), (structure.n_arms,)
+    if values is None or values.shape not in shapes or not np.isfinite(values).all():
+        raise StructureError(f"factors={factors!r}: expected a number, or one for each arm")
+    values = np.broadcast_to(values, (structure.n_arms,))
+    pieces = [
+        Polytope(
+            values[:, None] * piece.slopes,
+            values * piece.intercepts,
+            piece.rows,
+            piece.lower,
+            piece.upper,
+            name=piece.name,
+        )
+        for piece in structure.polytopes
+    ]
+    return PolyhedralStructure(pieces, arms or structure.arm_names)
+
+
+def _checked(structures: Sequence[Structure], same_arms: bool = True) -> list[Structure]:
+    if not isinstance(structures, (list, tuple)):
+        raise StructureError(f"structures={structures!r}: expected a list of structures")
+    structures = list(structures)
+    if not structures:
+        raise StructureError("structures: none given")
+    for number, structure in enumerate(structures):
+        if not isinstance(structure, Structure):
+            raise StructureError(f"structures[{number}]={structure!r}: expected a structure")
+        if same_arms and structure.n_arms != structures[0].n_arms:
+            raise StructureError(
+                f"structures[{number}] has {structure.n_arms} arms, the first has "
+                f"{structures[0].n_arms}"
+            )
+    return structures
+
+
+def _named(piece: Polytope, number: int, count: int) -> Polytope:
+    return piece if count == 1 else piece.renamed(f"{number}: {piece.name}")
+
+
+def _row(constraint: Constraint, structure: Structure, number: int) -> tuple[Floats, float, float]:
+    if not isinstance(constraint, Constraint):
+        raise StructureError(f"constraints[{number}]={constraint!r}: expected a Constraint")
+    weights = np.zeros(structure.n_arms)
+    given = constraint.weights
+    ends = constraint.at_least, constraint.at_most
+    if not isinstance(given, Mapping) or not all(map(_is_number, [*given.values(), *ends])):
+        raise StructureError(f"constraints[{number}]: expected numbers, and weights by arm")
+    for arm, weight in given.items():
+        weights[structure.arm_index(arm)] += float(weight)
+    if not weights.any() or not np.isfinite(weights).all():
+        raise StructureError(f"constraints[{number}]: expected finite weights, not all 0")
+    if not constraint.at_least <= constraint.at_most:
+        raise StructureError(
+            f"constraints[{number}]: at_least={constraint.at_least} is above "
+            f"at_most={constraint.at_most}"
+        )
+    return weights, constraint.at_least, constraint.at_most
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return number and not math.isnan(value)
+
+
+def _shared(first: Polytope, second: Polytope) -> Polytope:
+    """Return the models of one polytope whose means are those of a model of the other."""
+    name = f"{first.name} and {second.name}"
+    for one, other in ((first, second), (second, first)):
+        if other.is_of_means:  # its rows are constraints on means
+            return one.constrained(other.rows, other.lower, other.upper).renamed(name)
+    both = joined([first, second])
+    arms = first.n_arms
+    apart = np.hstack([np.eye(arms), -np.eye(arms)])
+    same = both.constrained(apart, np.zeros(arms), np.zeros(arms))
+    return Polytope(
+        same.slopes[:arms], same.intercepts[:arms], same.rows, same.lower, same.upper, name=name
+    )

@@ -1,0 +1,210 @@
+"""Structures from what is known, in the words of the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.checks import (
+    checked_at_least,
+    checked_count,
+    checked_number,
+    numbers,
+)
+from structured_bandits.errors import StructureError
+from structured_bandits.structures.builders.trees import rooted_trees
+from structured_bandits.structures.polyhedral.polytope import Polytope, means_with
+from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
+
+Arms = Sequence[str] | None
+MOST_ARMS = 2000  # matrices of arms × arms have to fit the memory
+
+
+def unstructured(
+    n_arms: int, low: float = 0.0, high: float = 1.0, arms: Arms = None
+) -> PolyhedralStructure:
+    """Return the structure that knows nothing: every mean lies between `low` and `high`.
+
+    >>> unstructured(3)
+    PolyhedralStructure(1 piece × 3 arms, 3 arms best in some model)
+    """
+    return PolyhedralStructure([means_with(*_range(n_arms, low, high))], arms)
+
+
+def linear(
+    features: Any,
+    bounds: Any = (-1.0, 1.0),
+    low: float | None = None,
+    high: float | None = None,
+    arms: Arms = None,
+) -> PolyhedralStructure:
+    """Return the structure in which means are features · theta, for an unknown vector theta.
+
+    `features` is arms × parameters; `bounds` is a pair for all parameters, a pair for each, or None
+    for no bounds. `low` and `high`, if given, bound the means of all arms.
+
+    >>> adverts = linear([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]], bounds=(0.0, 1.0))
+    >>> adverts.means([0.25, 0.75])
+    array([0.25, 0.5 , 0.75])
+    """
+    slopes = _numbers("features", features)
+    if slopes.ndim != 2 or 0 in slopes.shape:
+        raise StructureError(f"features: shape {slopes.shape}; expected arms × parameters")
+    count = slopes.shape[1]
+    if bounds is None:
+        piece = Polytope(slopes)
+    else:
+        ends = _numbers("bounds", bounds, finite=False)
+        if ends.shape not in ((2,), (count, 2)):
+            raise StructureError(f"bounds={bounds!r}: expected a pair, or one for each parameter")
+        below, above = np.broadcast_to(ends, (count, 2)).T
+        piece = Polytope(slopes, rows=np.eye(count), lower=below, upper=above)
+    if low is not None or high is not None:
+        least = np.full(len(slopes), -np.inf if low is None else checked_number("low", low))
+        most = np.full(len(slopes), np.inf if high is None else checked_number("high", high))
+        piece = piece.constrained(np.eye(len(slopes)), least, most)
+    return PolyhedralStructure([piece], arms)
+
+
+def lipschitz(
+    positions: Any, constant: float, low: float = 0.0, high: float = 1.0, arms: Arms = None
+) -> PolyhedralStructure:
+    """Return the structure in which means differ by at most `constant` times the arms' distance.
+
+    `positions` has a number for each arm, or a point (arms × coordinates, Euclidean distance).
+    """
+    points = _numbers("positions", positions)
+    if points.ndim not in (1, 2) or not points.size:
+        raise StructureError(f"positions: shape {points.shape}; expected a place for each arm")
+    if points.ndim == 1:  # on a line neighbours are enough, the rest follows
+        order = np.argsort(points, kind="stable")
+        first, second = order[1:], order[:-1]
+    else:
+        first, second = np.triu_indices(len(points), k=1)
+    points = points.reshape(len(points), -1)
+    apart = np.sqrt(((points[first] - points[second]) ** 2).sum(axis=1))
+    limit = checked_at_least("constant", constant, 0.0) * apart
+    rows = _differences(len(points), first, second)
+    piece = means_with(*_range(len(points), low, high), rows, -limit, limit)
+    return PolyhedralStructure([piece], arms)
+
+
+def monotone(
+    n_arms: int,
+    decreasing: bool = False,
+    low: float = 0.0,
+    high: float = 1.0,
+    arms: Arms = None,
+) -> PolyhedralStructure:
+    """Return the structure in which no mean is below that of the arm before it (or above, if falling).
+
+    One arm is best then; the structure is worth something as a part of others (a demand that falls
+    with the price, see `scaled`).
+    """
+    count = _arm_count(n_arms)
+    if not isinstance(decreasing, bool):
+        raise StructureError(f"decreasing={decreasing!r}: expected True or False")
+    later, earlier = np.arange(1, count), np.arange(count - 1)
+    rows = (
+        _differences(count, earlier, later) if decreasing else _differences(count, later, earlier)
+    )
+    return PolyhedralStructure([means_with(*_range(count, low, high), rows, 0.0)], arms)
+
+
+def concave(
+    positions: Any, low: float = 0.0, high: float = 1.0, arms: Arms = None
+) -> PolyhedralStructure:
+    """Return the structure in which the mean is a concave function of the arm's position.
+
+    `positions` are rising numbers, or the number of arms if these are evenly spaced.
+    """
+    even = np.ndim(positions) == 0
+    places = np.arange(_arm_count(positions)) if even else _numbers("positions", positions)
+    if places.ndim != 1 or not len(places) or (np.diff(places) <= 0.0).any():
+        raise StructureError(f"positions={positions!r}: expected rising numbers, one for each arm")
+    count = len(places)
+    rows = np.zeros((max(count - 2, 0), count))
+    for middle in range(1, count - 1):  # the chord of the neighbours lies below
+        left, here, right = places[middle - 1 : middle + 2]
+        rows[middle - 1, middle] = 1.0
+        rows[middle - 1, middle - 1] = -(right - here) / (right - left)
+        rows[middle - 1, middle + 1] = -(here - left) / (right - left)
+    return PolyhedralStructure([means_with(*_range(count, low, high), rows, 0.0)], arms)
+
+
+def unimodal(
+    n_arms: int,
+    edges: Sequence[tuple[int, int]] | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+    arms: Arms = None,
+) -> PolyhedralStructure:
+    """Return the structure in which means fall with the distance from the best arm.
+
+    From every arm there is a path along `edges` (pairs of arms, from 0) on which means rise to the best
+    arm; by default arms stand in a row. Each piece has one peak and one spanning tree; a graph with
+    many cycles has too many of them and is refused.
+
+    >>> unimodal(4)
+    PolyhedralStructure(4 pieces × 4 arms, 4 arms best in some model)
+    """
+    count = _arm_count(n_arms)
+    ends = _range(count, low, high)
+    pieces = [
+        means_with(
+            *ends,
+            _differences(count, child[parent >= 0], parent[parent >= 0]),
+            upper=0.0,
+            name=name,
+        )
+        for name, child, parent in rooted_trees(count, edges)
+    ]
+    return PolyhedralStructure(pieces, arms)
+
+
+def known_best_mean(
+    n_arms: int, value: float, low: float = 0.0, arms: Arms = None
+) -> PolyhedralStructure:
+    """Return the structure in which the best mean is known to be `value`, but not whose it is."""
+    if not checked_number("low", low) < checked_number("value", value):
+        raise StructureError(f"value={value!r}: expected more than low={low!r}")
+    least, most = _range(n_arms, low, value)
+    pieces = []
+    for best in range(len(least)):
+        lower = least.copy()
+        lower[best] = most[best]
+        pieces.append(means_with(lower, most, name=f"best {best + 1}"))
+    return PolyhedralStructure(pieces, arms)
+
+
+def _range(n_arms: int, low: float, high: float) -> tuple[Floats, Floats]:
+    count = _arm_count(n_arms)
+    least, most = checked_number("low", low), checked_number("high", high)
+    if not least < most:
+        raise StructureError(f"low={low!r}, high={high!r}: expected low < high")
+    return np.full(count, least), np.full(count, most)
+
+
+def _arm_count(n_arms: Any) -> int:
+    count = checked_count("n_arms", n_arms)
+    if count > MOST_ARMS:
+        raise StructureError(f"n_arms={n_arms!r}: expected at most {MOST_ARMS}")
+    return count
+
+
+def _differences(count: int, first: Any, second: Any) -> Floats:
+    """Return rows that hold mean of `first` minus mean of `second`."""
+    rows = np.zeros((len(first), count))
+    rows[np.arange(len(first)), first] = 1.0
+    rows[np.arange(len(first)), second] = -1.0
+    return rows
+
+
+def _numbers(what: str, values: Any, finite: bool = True) -> Floats:
+    array = numbers(values)
+    if array is None or np.isnan(array).any() or (finite and not np.isfinite(array).all()):
+        raise StructureError(f"{what}={values!r}: expected numbers in rows of equal length")
+    return array

@@ -1,0 +1,1 @@
+"""Models on a line, with means that are linear in pieces."""

@@ -1,0 +1,247 @@
+"""Cells of a curve structure: intervals of the parameter on which one arm is best.
+
+On a cell every mean is affine. A position x in [0, 1] says where in the cell: the means are
+`at_start` at 0 and `at_end` at 1. The means at the ends are stored, never recomputed from slopes, so
+that neighbouring cells agree on their common border to the last bit. A point of the parameter space is
+a cell whose two ends are equal.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.compilable import compilable
+from structured_bandits.planning.confidence import Prospect, confidence_box
+from structured_bandits.planning.tangents import FIRST_TIME, sure_for, tangents
+from structured_bandits.planning.watches import gaps_last, take_in
+from structured_bandits.records import Record
+from structured_bandits.structures.curves.plans import (
+    CurveWork,
+    cover_lasts,
+    find_protectors,
+    fresh_curve_work,
+    harmless_for,
+    narrowed_box,
+    stays_out,
+    threat_of,
+)
+from structured_bandits.structures.spans import SpanCells, highest_arm
+
+SAME = 1e-13  # what rounding may do to a number of size one
+TIE = 1e-11  # and to a value found from a position, which comes from another, flatter line
+
+
+@compilable
+def between(first: float, last: float, x: float) -> float:
+    """Return the value at position x of the line from `first` to `last`, exact at both ends."""
+    return last if x == 1.0 else first + x * (last - first)
+
+
+@compilable
+def surviving_part(first: Floats, last: Floats, low: Floats, high: Floats) -> tuple[float, float]:
+    """Return the ends of the part of a cell inside the open box; (1, 0) if no length is left.
+
+    A part of positive length, or a cell on which nothing changes, counts; touching does not.
+    """
+    left = 0.0
+    right = 1.0
+    for arm in range(len(low)):
+        rise = last[arm] - first[arm]
+        if rise == 0.0:
+            if not low[arm] < first[arm] < high[arm]:
+                return 1.0, 0.0
+        else:
+            at_low = (low[arm] - first[arm]) / rise
+            at_high = (high[arm] - first[arm]) / rise
+            left = max(left, min(at_low, at_high))
+            right = min(right, max(at_low, at_high))
+            if left >= right:
+                return 1.0, 0.0
+    return left, right
+
+
+class _IntervalCells(NamedTuple):
+    start: Floats  # parameter at position 0 of each cell, in rising order
+    end: Floats  # parameter at position 1
+    owns_end: Flags  # does the parameter `end` belong to this cell?
+    at_start: Floats  # cells x arms
+    at_end: Floats
+    best: Ints
+    tie: float  # values computed from positions that differ by no more are equal
+    least: Floats  # cells x arms: the range of each mean on the cell
+    most: Floats
+
+
+class IntervalCells(Record, SpanCells, _IntervalCells):
+    """The cells of a curve structure and the questions that policies ask of them."""
+
+    def arm_count(self) -> int:
+        """Return the number of arms."""
+        return self.at_start.shape[1]
+
+    def fits(self, cell: int, low: Floats, high: Floats, before: bool) -> bool:
+        """Does the cell's piece meet the box? Only its cells can tell."""
+        return True
+
+    def span(self, cell: int, low: Floats, high: Floats) -> tuple[float, float]:
+        """Return the means of the best arm on the part of the cell inside the open box."""
+        left, right = surviving_part(self.at_start[cell], self.at_end[cell], low, high)
+        if left >= right:
+            return math.inf, -math.inf
+        first = self.at_start[cell, self.best[cell]]
+        last = self.at_end[cell, self.best[cell]]
+        one = between(first, last, left)
+        two = between(first, last, right)
+        return min(one, two), max(one, two)
+
+    def workspace(self) -> CurveWork:
+        """Return the memory of `choose` and `sure_pulls`."""
+        return fresh_curve_work(len(self.best), self.arm_count())
+
+    def choose(
+        self,
+        news: int,
+        pulls: Ints,
+        sums: Floats,
+        budget: float,
+        low: Floats,
+        high: Floats,
+        work: CurveWork,
+    ) -> int:
+        """Return what `optimistic_arm` does, without a look at the cells that an arm keeps out."""
+        watches = work.watches
+        cells = watches.every
+        take_in(self.least, self.most, cells, watches, news, pulls, sums, budget, low, high)
+        confidence_box(pulls, sums, budget, low, high)
+        return highest_arm(self, watches.inside[: watches.size[0]], low, high)
+
+    def sure_pulls(
+        self,
+        arm: int,
+        prospect: Prospect,
+        pulls: Ints,
+        sums: Floats,
+        work: CurveWork,
+        lengths: Ints,
+    ) -> int:
+        """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
+
+        By the tangents of all protectors and threats (curve_plans).
+        """
+        if pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
+            return 1
+        at = tangents(prospect, pulls[arm], sums[arm])
+        protectors = find_protectors(self, arm, at, pulls, sums, work)
+        length = cover_lasts(at, work.lowest[:protectors], work.highest[:protectors])
+        length = min(length, prospect.limit - 1.0)
+        sure = sure_for(at, length)
+        for cell in work.watches.every:
+            if length < 1.0:
+                break
+            if self.best[cell] != arm and not stays_out(self, cell, arm, sure, work.watches):
+                harmless = harmless_for(self, cell, arm, at, work, protectors)
+                if harmless < length:
+                    length = harmless
+                    sure = sure_for(at, length)
+        return 1 + int(length)
+
+    def stays_empty(
+        self, arm: int, prospect: Prospect, pulls: Ints, sums: Floats, work: CurveWork
+    ) -> float:
+        """Return for how many pulls of `arm` every cell surely stays out."""
+        if prospect.t + 1 < FIRST_TIME:
+            return 0.0
+        at = tangents(prospect, pulls[arm], sums[arm])
+        length = gaps_last(at, arm, work.watches)
+        narrowed_box(pulls, sums, at, work.low, work.high)
+        for cell in work.watches.inside[: work.watches.size[0]]:  # not kept out by a single arm
+            length = min(length, threat_of(self, cell, arm, at, work).out)
+        return length
+
+    def fitting_arm(self, pulls: Ints, sums: Floats) -> int:
+        """Return the best arm where the sum of pulls * (mean - model)^2 is least, first cell on ties.
+
+        On a cell the sum is a quadratic a x^2 + 2 b x + c in the position; its minimum over the
+        closed cell is at -b / a or at an end. Sums that differ by no more than rounding are equal.
+        """
+        closest = math.inf
+        choice = 0
+        for cell in range(len(self.best)):
+            a = 0.0
+            b = 0.0
+            c = 0.0
+            c_end = 0.0
+            for arm in range(len(pulls)):
+                first = self.at_start[cell, arm]
+                last = self.at_end[cell, arm]
+                rise = last - first
+                a += pulls[arm] * rise * rise
+                b += rise * (pulls[arm] * first - sums[arm])
+                c += first * (pulls[arm] * first - 2.0 * sums[arm])
+                c_end += last * (pulls[arm] * last - 2.0 * sums[arm])
+            if b >= -SAME * a:
+                loss = c
+            elif a + b <= SAME * a:
+                loss = c_end
+            else:
+                loss = c - b * b / a
+            if loss < closest - SAME * (a + abs(c) + abs(c_end)):
+                closest = loss
+                choice = int(self.best[cell])
+        return choice
+
+    def closest_parameter(self, arm: int, mean: float) -> float:
+        """Return the parameter whose mean of `arm` is nearest to `mean`.
+
+        If there are several, the middle between the smallest and the largest (errata, I-35);
+        distances that differ by no more than rounding are equal.
+        """
+        distance = math.inf
+        smallest = 0.0
+        largest = 0.0
+        for cell in range(len(self.best)):
+            first = self.at_start[cell, arm]
+            last = self.at_end[cell, arm]
+            nearest = min(max(mean, min(first, last)), max(first, last))
+            if first == last:
+                left = self.start[cell]
+                right = self.end[cell]
+            else:
+                left = between(self.start[cell], self.end[cell], (nearest - first) / (last - first))
+                right = left
+            away = abs(nearest - mean)
+            if away < distance - SAME:
+                distance = away
+                smallest = left
+                largest = right
+            elif away <= distance + SAME:
+                smallest = min(smallest, left)
+                largest = max(largest, right)
+        return 0.5 * (smallest + largest)
+
+    def arm_at(self, parameter: float) -> int:
+        """Return the best arm at `parameter`, or at the nearest one there is (the lower on ties).
+
+        A parameter that differs from a border by no more than rounding is on it.
+        """
+        same = SAME * (abs(self.start[0]) + abs(self.end[-1]))
+        distance = math.inf
+        choice = 0
+        for cell in range(len(self.best)):
+            start = self.start[cell]
+            end = self.end[cell]
+            if start == end:
+                inside = abs(parameter - end) <= same
+            elif self.owns_end[cell]:
+                inside = start - same <= parameter <= end + same
+            else:
+                inside = start - same <= parameter < end - same
+            if inside:
+                return int(self.best[cell])
+            away = max(start - parameter, parameter - end)
+            if away < distance - same:
+                distance = away
+                choice = int(self.best[cell])
+        return choice

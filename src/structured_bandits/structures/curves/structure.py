@@ -1,0 +1,235 @@
+"""Structures whose models are the points of a line, with means that are linear in pieces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from structured_bandits.arrays import Flags, Floats
+from structured_bandits.errors import StructureError
+from structured_bandits.structures.base import Structure, checked_means, warn_if_outside
+from structured_bandits.structures.curves.cells import TIE, IntervalCells
+from structured_bandits.structures.curves.distances import CurveDistances
+from structured_bandits.structures.curves.envelope import envelope
+from structured_bandits.structures.polyhedral.polytope import Polytope, point, segment
+
+Closed = Literal["left", "right", "both", "neither"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Parameters from `start` to `end` on which every mean is a straight line.
+
+    The means go from `at_start` to `at_end`; `closed` says which ends belong to the piece. A piece
+    with start == end is a single model.
+    """
+
+    start: float
+    end: float
+    at_start: Sequence[float]
+    at_end: Sequence[float]
+    closed: Closed = "left"
+
+    @property
+    def is_point(self) -> bool:
+        """Is this piece a single model?"""
+        return self.start == self.end
+
+    @property
+    def owns_start(self) -> bool:
+        """Does the parameter `start` belong to the piece?"""
+        return self.is_point or self.closed in ("left", "both")
+
+    @property
+    def owns_end(self) -> bool:
+        """Does the parameter `end` belong to the piece?"""
+        return self.is_point or self.closed in ("right", "both")
+
+    def holds(self, parameter: float) -> bool:
+        """Is `parameter` in the piece?"""
+        return (
+            self.start < parameter < self.end
+            or (parameter == self.start and self.owns_start)
+            or (parameter == self.end and self.owns_end)
+        )
+
+
+class CurveStructure(Structure):
+    """Models indexed by a number, with means that are linear on each piece; exact, without a grid.
+
+    Pieces may leave gaps but not overlap. An arm counts as best where it is strictly so: isolated
+    ties, such as the borders between two arms, never make an arm best.
+
+    >>> demand = CurveStructure([Piece(0, 1, [0.9, 0.5], [0.1, 0.5], closed="both")])
+    >>> demand.means(0.25)
+    array([0.7, 0.5])
+    >>> demand
+    CurveStructure(1 piece, 2 cells, 2 arms, 2 arms best in some model)
+    """
+
+    kind = "curves"
+    cells: IntervalCells
+
+    def __init__(self, pieces: Sequence[Piece], arms: Sequence[str] | None = None) -> None:
+        self.pieces = _checked(pieces)
+        cells, self._owns_start = _cells(self.pieces)
+        super().__init__(cells, arms)
+        warn_if_outside(np.array([[p.at_start, p.at_end] for p in self.pieces]))
+
+    def means(self, model: float) -> Floats:
+        """Return the means at a value of the parameter."""
+        piece = self._piece(model)
+        start, end = Fraction(piece.start), Fraction(piece.end)
+        x = Fraction(0) if piece.is_point else (Fraction(float(model)) - start) / (end - start)
+        return np.array([float(mean) for mean in _means_at(piece, x)])
+
+    def distances(self, means: Floats, tolerance: float) -> CurveDistances:
+        """Return how far the models are from the true `means`, for theory."""
+        return CurveDistances(self.cells, self._owns_start, means, tolerance)
+
+    @property
+    def polytopes(self) -> tuple[Polytope, ...]:
+        """Each piece as a polytope with one parameter from 0 to 1, its ends included."""
+        return tuple(
+            point(piece.at_start, _interval(piece))
+            if piece.is_point
+            else segment(piece.at_start, piece.at_end, _interval(piece))
+            for piece in self.pieces
+        )
+
+    def model_name(self, model: float) -> str:
+        """Return the parameter as text."""
+        return f"{model:.6g}"
+
+    def _piece(self, parameter: float) -> Piece:
+        number = isinstance(parameter, (int, float, np.number)) and not isinstance(parameter, bool)
+        if not number or not math.isfinite(parameter):
+            raise StructureError(f"model={parameter!r}: give a number, the value of the parameter")
+        for piece in self.pieces:
+            if piece.holds(parameter):
+                return piece
+        ranges = ", ".join(_interval(piece) for piece in self.pieces)
+        raise StructureError(f"model={parameter!r} is in no piece; the pieces are {ranges}")
+
+    def __repr__(self) -> str:
+        pieces = len(self.pieces)
+        return (
+            f"CurveStructure({pieces} piece{'s' if pieces > 1 else ''}, "
+            f"{len(self.cells.best)} cells, {self.n_arms} arms, "
+            f"{len(self.best_arms)} arms best in some model)"
+        )
+
+    def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
+        cells = self.cells
+        rows = [
+            [(f"{cells.start[cell]:.4g} to {cells.end[cell]:.4g}", False)]
+            + [
+                (f"{first:.4g} → {last:.4g}", arm == cells.best[cell])
+                for arm, (first, last) in enumerate(
+                    zip(cells.at_start[cell], cells.at_end[cell], strict=True)
+                )
+            ]
+            for cell in range(min(limit, len(cells.best)))
+        ]
+        return ["parameter", *self.arm_names], rows, max(0, len(cells.best) - limit)
+
+
+def _interval(piece: Piece) -> str:
+    return (
+        f"{'[' if piece.owns_start else '('}{piece.start:g}, {piece.end:g}"
+        f"{']' if piece.owns_end else ')'}"
+    )
+
+
+def _checked(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Return the pieces in order of their parameter, with plain tuples of floats as means."""
+    if isinstance(pieces, Piece):
+        raise StructureError("pieces: expected a list of pieces, got a single Piece")
+    if not pieces:
+        raise StructureError("pieces: none given; a structure needs at least one")
+    clean = sorted(
+        (_checked_piece(piece, number) for number, piece in enumerate(pieces)),
+        key=lambda piece: (piece.start, piece.end),
+    )
+    for left, right in pairwise(clean):
+        touching = left.end == right.start and left.owns_end and right.owns_start
+        if left.end > right.start or touching:
+            raise StructureError(
+                f"pieces: {_interval(left)} and {_interval(right)} overlap; "
+                "each parameter may belong to one piece only"
+            )
+    widths = {len(piece.at_start) for piece in clean}
+    if len(widths) > 1:
+        raise StructureError(f"pieces: they have {sorted(widths)} arms; all need the same number")
+    return tuple(clean)
+
+
+def _checked_piece(piece: Any, number: int) -> Piece:
+    name = f"pieces[{number}]"
+    if not isinstance(piece, Piece):
+        raise StructureError(f"{name}: expected a Piece, got {type(piece).__name__}")
+    ends = checked_means([piece.start, piece.end], f"{name}.start and .end")
+    first = checked_means(piece.at_start, f"{name}.at_start")
+    last = checked_means(piece.at_end, f"{name}.at_end")
+    if ends[0] > ends[1]:
+        raise StructureError(f"{name}: start={piece.start} is above end={piece.end}")
+    if first.ndim != 1 or first.shape != last.shape or not len(first):
+        raise StructureError(
+            f"{name}: at_start and at_end have shapes {first.shape} and {last.shape}; "
+            "expected one mean per arm in both"
+        )
+    if ends[0] == ends[1] and not np.array_equal(first, last):
+        raise StructureError(f"{name}: a single point has one vector of means, at_start != at_end")
+    if piece.closed not in ("left", "right", "both", "neither"):
+        raise StructureError(
+            f"{name}: closed={piece.closed!r}; accepted are 'left', 'right', 'both', 'neither'"
+        )
+    return Piece(
+        float(ends[0]), float(ends[1]), tuple(first.tolist()), tuple(last.tolist()), piece.closed
+    )
+
+
+def _means_at(piece: Piece, x: Fraction) -> list[Fraction]:
+    first = [Fraction(mean) for mean in piece.at_start]
+    last = [Fraction(mean) for mean in piece.at_end]
+    return [a + x * (b - a) for a, b in zip(first, last, strict=True)]
+
+
+def _cells(pieces: tuple[Piece, ...]) -> tuple[IntervalCells, Flags]:
+    """Cut every piece where its best arm changes; a border is computed once for both sides.
+
+    Returns the cells, and which of them own their start: the first cell of a piece that does.
+    """
+    start, end, owns_start, owns_end, at_start, at_end, best = [], [], [], [], [], [], []
+    for piece in pieces:
+        parts = envelope(_means_at(piece, Fraction(0)), _means_at(piece, Fraction(1)))
+        cuts = [position for position, _ in parts] + [Fraction(1)]
+        width = Fraction(piece.end) - Fraction(piece.start)
+        places = [float(Fraction(piece.start) + cut * width) for cut in cuts]
+        means = [[float(mean) for mean in _means_at(piece, cut)] for cut in cuts]
+        for number, (_, arm) in enumerate(parts):
+            start.append(places[number])
+            end.append(places[number + 1])
+            owns_start.append(number == 0 and piece.owns_start)
+            owns_end.append(number == len(parts) - 1 and piece.owns_end)
+            at_start.append(means[number])
+            at_end.append(means[number + 1])
+            best.append(arm)
+    cells = IntervalCells(
+        np.array(start),
+        np.array(end),
+        np.array(owns_end, dtype=np.bool_),
+        np.array(at_start),
+        np.array(at_end),
+        np.array(best, dtype=np.int64),
+        TIE * float(np.abs([at_start, at_end]).max()),
+        np.minimum(at_start, at_end),
+        np.maximum(at_start, at_end),
+    )
+    return cells, np.array(owns_start, dtype=np.bool_)

@@ -1,0 +1,185 @@
+"""Structures written as tables of a TOML file: a kind and what that kind needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from structured_bandits.errors import FileFormatError, StructuredBanditsError
+from structured_bandits.structures.base import Structure
+from structured_bandits.structures.builders.combine import (
+    Constraint,
+    intersection,
+    product,
+    scaled,
+    union,
+)
+from structured_bandits.structures.builders.knowledge import (
+    concave,
+    known_best_mean,
+    linear,
+    lipschitz,
+    monotone,
+    unimodal,
+    unstructured,
+)
+from structured_bandits.structures.curves.structure import CurveStructure, Piece
+from structured_bandits.structures.finite.structure import FiniteStructure
+from structured_bandits.structures.polyhedral.polytope import Polytope
+from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
+
+
+class Kind(NamedTuple):
+    """How a kind of structure is built: from which keys, those needed first."""
+
+    build: Callable[..., Structure]
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+
+RANGE = ("low", "high")
+KINDS = {
+    "unstructured": Kind(unstructured, ("n_arms",), RANGE),
+    "linear": Kind(linear, ("features",), ("bounds", *RANGE)),
+    "lipschitz": Kind(lipschitz, ("positions", "constant"), RANGE),
+    "monotone": Kind(monotone, ("n_arms",), ("decreasing", *RANGE)),
+    "concave": Kind(concave, ("positions",), RANGE),
+    "unimodal": Kind(unimodal, ("n_arms",), ("edges", *RANGE)),
+    "known_best_mean": Kind(known_best_mean, ("n_arms", "value"), ("low",)),
+    "finite": Kind(FiniteStructure, ("means",), ("models",)),
+    "curves": Kind(CurveStructure, ("pieces",)),
+    "polyhedral": Kind(PolyhedralStructure, ("pieces",)),
+    "union": Kind(union, ("parts",)),
+    "product": Kind(product, ("parts",)),
+    "intersection": Kind(intersection, ("parts",)),
+}
+PIECE = ("start", "end", "at_start", "at_end"), ("closed",)
+POLYTOPE = ("slopes",), ("intercepts", "rows", "lower", "upper", "name")
+_reading: list[Path] = []  # files on the way, so that none includes itself
+COMMON = ("kind", "arms", "constraints", "factors")  # of every structure
+
+
+def build_structure(
+    table: Any,
+    place: str,
+    folder: Path,
+    read_file: Callable[[Path], Structure],
+) -> Structure:
+    """Return the structure that a table describes; errors begin with its `place`.
+
+    Besides what its kind needs, a table may have `arms` (names), `constraints` on the means and, applied
+    last, `factors` that multiply them. A table with `file` stands for the structure in that file.
+    """
+    if not isinstance(table, Mapping):
+        raise FileFormatError(f"{place}: expected a table with a 'kind'")
+    if "file" in table:
+        return _file(table, place, folder, read_file)
+    kind = table.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        accepted = ", ".join(KINDS)
+        raise FileFormatError(f"{place}, kind={kind!r}: accepted are {accepted}")
+    build, needed, optional = KINDS[kind]
+    check_keys(table, f"{place} (kind={kind!r})", needed, (*optional, *COMMON))
+    values = {key: value for key, value in table.items() if key not in COMMON}
+    parts = values.pop("parts", None)
+    if parts is not None:
+        values["structures"] = [
+            build_structure(part, f"{place}, parts[{number}]", folder, read_file)
+            for number, part in enumerate(_tables(parts, place, "parts"))
+        ]
+    if "pieces" in values:
+        values["pieces"] = _pieces(values["pieces"], kind, place)
+    try:
+        structure = build(**values, arms=table.get("arms"))
+        wanted = _constraints(table.get("constraints", []), place)
+        structure = intersection(structure, wanted) if wanted else structure
+        return scaled(structure, table["factors"]) if "factors" in table else structure
+    except FileFormatError:
+        raise
+    except StructuredBanditsError as error:
+        raise FileFormatError(f"{place}: {error}") from None
+
+
+def check_keys(
+    table: Mapping[str, Any], place: str, needed: tuple[str, ...], optional: tuple[str, ...]
+) -> None:
+    """Raise if a key is unknown or missing."""
+    accepted = (*needed, *optional)
+    unknown = [key for key in table if key not in accepted]
+    missing = [key for key in needed if key not in table]
+    if unknown:
+        raise FileFormatError(
+            f"{place}, {unknown[0]!r}: unknown; accepted are {', '.join(accepted)}"
+        )
+    if missing:
+        raise FileFormatError(f"{place}: {missing[0]!r} is missing")
+
+
+def _file(
+    table: Mapping[str, Any], place: str, folder: Path, read_file: Callable[[Path], Structure]
+) -> Structure:
+    check_keys(table, place, ("file",), ())
+    path = folder / str(table["file"])
+    if path.resolve() in _reading:
+        raise FileFormatError(f"{place}, file={table['file']!r}: the files include each other")
+    if not path.is_file():
+        raise FileFormatError(f"{place}, file={table['file']!r}: there is no file {path}")
+    _reading.append(path.resolve())
+    try:
+        return read_file(path)
+    finally:
+        _reading.pop()
+
+
+def _tables(tables: Any, place: str, name: str) -> list[Any]:
+    if not isinstance(tables, list) or not tables:
+        raise FileFormatError(f"{place}: expected a table [[{name}]] for each of them")
+    return tables
+
+
+def _pieces(tables: Any, kind: str, place: str) -> list[Any]:
+    build = curve_piece if kind == "curves" else _polytope
+    return [
+        build(f"{place}, pieces[{number}]", table)
+        for number, table in enumerate(_tables(tables, place, "pieces"))
+    ]
+
+
+def curve_piece(place: str, table: Any) -> Piece:
+    """Return the piece of a curve that a table describes."""
+    if not isinstance(table, Mapping):
+        raise FileFormatError(f"{place}: expected a table with {', '.join(PIECE[0] + PIECE[1])}")
+    check_keys(table, place, *PIECE)
+    for key in ("start", "end"):
+        if not _is_number(table[key]):
+            raise FileFormatError(f"{place}, {key}={table[key]!r}: expected a number")
+    for key in ("at_start", "at_end"):
+        if not isinstance(table[key], list) or not all(map(_is_number, table[key])):
+            raise FileFormatError(f"{place}, {key}={table[key]!r}: expected a list of numbers")
+    return Piece(**table)
+
+
+def _polytope(place: str, table: Any) -> Polytope:
+    if not isinstance(table, Mapping):
+        raise FileFormatError(f"{place}: expected a table")
+    check_keys(table, place, *POLYTOPE)
+    try:
+        return Polytope(**table)
+    except StructuredBanditsError as error:
+        raise FileFormatError(f"{place}: {error}") from None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _constraints(tables: Any, place: str) -> list[Constraint]:
+    found = []
+    for number, table in enumerate(_tables(tables, place, "constraints") if tables else []):
+        here = f"{place}, constraints[{number}]"
+        if not isinstance(table, Mapping):
+            raise FileFormatError(f"{here}: expected a table")
+        check_keys(table, here, ("weights",), ("at_least", "at_most"))
+        found.append(Constraint(**table))
+    return found

@@ -1,0 +1,1 @@
+"""Finitely many models: a table of means."""

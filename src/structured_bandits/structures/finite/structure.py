@@ -1,0 +1,127 @@
+"""Structures given by a table of models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from structured_bandits.arrays import Floats
+from structured_bandits.errors import StructureError
+from structured_bandits.structures.base import (
+    Numbered,
+    Structure,
+    checked_means,
+    checked_names,
+    index_of,
+    warn_if_outside,
+)
+from structured_bandits.structures.files.csv import read_table
+from structured_bandits.structures.finite.cells import FiniteCells
+from structured_bandits.structures.finite.distances import FiniteDistances
+from structured_bandits.structures.polyhedral.polytope import Polytope, point
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class FiniteStructure(Structure):
+    """Finitely many models, each a vector of means.
+
+    `means` is a table of models x arms; the best arm of a model is the lowest index among its
+    largest means. Models and arms are counted from 0 in code and named "1", "2", … unless names are
+    given.
+
+    >>> types = FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"], models=["A", "B"])
+    >>> types.best_arms
+    (0, 1)
+    >>> types.means("B")
+    array([0.2, 0.7])
+    >>> types
+    FiniteStructure(2 models × 2 arms, 2 arms best in some model)
+    """
+
+    kind = "finite"
+    cells: FiniteCells
+
+    def __init__(
+        self,
+        means: Any,
+        arms: Sequence[str] | None = None,
+        models: Sequence[str] | None = None,
+    ) -> None:
+        table = checked_means(means, "means")
+        if table.ndim != 2 or 0 in table.shape:
+            raise StructureError(
+                f"means: shape {table.shape}; expected models × arms with at least one of each"
+            )
+        super().__init__(FiniteCells(table), arms)
+        self.model_names: Sequence[str] = (
+            Numbered(len(table)) if models is None else checked_names(models, len(table), "model")
+        )
+        warn_if_outside(table)
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str]) -> FiniteStructure:
+        """Read a CSV file: a header with arm names, a row per model.
+
+        The first column holds model names if its header is empty or "model", or if no cell of it is
+        a number.
+        """
+        means, arms, models = read_table(path)
+        return cls(means, arms=arms, models=models)
+
+    @classmethod
+    def from_frame(cls, frame: pandas.DataFrame) -> FiniteStructure:
+        """Take a data frame: a column per arm, a row per model, its index as model names.
+
+        An index that only counts the rows gives no names.
+        """
+        arms = [str(name) for name in frame.columns]
+        counted = type(frame.index).__name__ == "RangeIndex"
+        models = None if counted else [str(name) for name in frame.index]
+        return cls(frame.to_numpy(), arms=arms, models=models)
+
+    @property
+    def n_models(self) -> int:
+        """The number of models."""
+        return len(self.cells.best)
+
+    def means(self, model: int | str) -> Floats:
+        """Return the means of a model, given by index (int) or by name (str)."""
+        return self.cells.table[index_of(model, self.model_names, "model")].copy()
+
+    def best_arm(self, model: int | str) -> int:
+        """Return the best arm of a model, the lowest index among equals."""
+        return int(self.cells.best[index_of(model, self.model_names, "model")])
+
+    def distances(self, means: Floats, tolerance: float) -> FiniteDistances:
+        """Return how far the models are from the true `means`, for theory."""
+        return FiniteDistances(self.cells, means, tolerance)
+
+    @property
+    def polytopes(self) -> tuple[Polytope, ...]:
+        """Each model as a polytope without parameters."""
+        rows = zip(self.cells.table, self.model_names, strict=True)
+        return tuple(point(means, name) for means, name in rows)
+
+    def model_name(self, model: int) -> str:
+        """Return the name of the model with this index."""
+        return self.model_names[model]
+
+    def __repr__(self) -> str:
+        return (
+            f"FiniteStructure({self.n_models} models × {self.n_arms} arms, "
+            f"{len(self.best_arms)} arms best in some model)"
+        )
+
+    def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
+        rows = [
+            [(self.model_names[model], False)]
+            + [
+                (f"{mean:.4g}", arm == self.cells.best[model])
+                for arm, mean in enumerate(self.cells.table[model])
+            ]
+            for model in range(min(limit, self.n_models))
+        ]
+        return ["model", *self.arm_names], rows, max(0, self.n_models - limit)

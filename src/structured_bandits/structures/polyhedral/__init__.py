@@ -1,0 +1,1 @@
+"""Unions of polytopes of models."""

@@ -1,0 +1,164 @@
+"""One cell of a polyhedral structure, the part of a polytope in which one arm is best."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Flags, Floats
+from structured_bandits.errors import StructureError
+from structured_bandits.programs.linear import (
+    TOLERANCE,
+    LinearProgram,
+    Solution,
+    dual_bound,
+    maximise,
+)
+from structured_bandits.structures.polyhedral.differences import differences, rivals_of
+from structured_bandits.structures.polyhedral.polytope import Polytope
+
+
+class PolytopeCell:
+    """The models of a polytope in which `arm` leads all arms but those that always equal it.
+
+    `rows`, `lower` and `upper` describe its closure. Leads are strict, so the cell is open where another
+    arm ties, but since it is convex and not empty its suprema are those of the closure.
+    """
+
+    def __init__(self, polytope: Polytope, piece: int, arm: int, rivals: Flags) -> None:
+        self.polytope, self.piece, self.arm, self.rivals = polytope, piece, arm, rivals
+        _, least = lead_rows(polytope, arm, rivals)
+        self.lower = np.concatenate([polytope.lower, least])
+        self.upper = np.concatenate([polytope.upper, np.full(len(least), np.inf)])
+        self._programs: dict[str, LinearProgram] = {}
+
+    @property
+    def rows(self) -> Floats:
+        """The rows of the polytope, then the leads; not kept, there may be many cells."""
+        leads, _ = lead_rows(self.polytope, self.arm, self.rivals)
+        return np.vstack([self.polytope.rows, leads])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_programs": {}}  # a solver's memory stays where it is
+
+    def forget(self) -> None:
+        """Let no program start from a solution that it found before."""
+        for program in self._programs.values():
+            program.forget()
+
+    def slack(self, low: Floats, high: Floats) -> Solution:
+        """Maximise s over (x, s): every mean is inside the box by s or more, s at most 1.
+
+        The box is met if the maximum is positive. The multipliers are those of the cell's rows, then
+        of the lower ends, then of the upper ends, then of s <= 1.
+        """
+        slopes, shift = self.polytope.slopes, self.polytope.intercepts
+        count, arms = len(self.lower), len(slopes)
+        if "slack" not in self._programs:
+            rows = np.zeros((count + 2 * arms + 1, slopes.shape[1] + 1))
+            rows[:count, :-1] = self.rows
+            rows[count : count + arms, :-1] = rows[count + arms : -1, :-1] = slopes
+            rows[count : count + arms, -1] = -1.0
+            rows[count + arms :, -1] = 1.0
+            objective = np.zeros(rows.shape[1])
+            objective[-1] = 1.0
+            self._programs["slack"] = LinearProgram(objective, rows)
+        nothing = np.full(arms, np.inf)
+        return self._programs["slack"].solve(
+            np.concatenate([self.lower, low - shift, -nothing, [-np.inf]]),
+            np.concatenate([self.upper, nothing, high - shift, [1.0]]),
+        )
+
+    def extreme(self, low: Floats, high: Floats, sign: float = 1.0) -> Solution:
+        """Maximise sign times the mean of the arm (without its intercept) over the closed box.
+
+        The multipliers are those of the cell's rows, then of the box.
+        """
+        name = "highest" if sign > 0.0 else "lowest"
+        if name not in self._programs:
+            rows = np.vstack([self.rows, self.polytope.slopes])
+            self._programs[name] = LinearProgram(sign * self.polytope.slopes[self.arm], rows)
+        shift = self.polytope.intercepts
+        return self._programs[name].solve(
+            np.concatenate([self.lower, low - shift]), np.concatenate([self.upper, high - shift])
+        )
+
+    def fixed_part(self, multipliers: Floats) -> float:
+        """Return what the multipliers of the cell's own rows add to a bound."""
+        return dual_bound(multipliers[: len(self.lower)], self.lower, self.upper)
+
+
+def lead_rows(polytope: Polytope, arm: int, rivals: Flags) -> tuple[Floats, Floats]:
+    """Return rows and lower ends of the constraints that `arm` is at least as good as its rivals."""
+    leads = polytope.slopes[arm] - polytope.slopes[rivals]
+    return leads, polytope.intercepts[rivals] - polytope.intercepts[arm]
+
+
+def is_empty(polytope: Polytope) -> bool:
+    """Does no model satisfy the constraints?"""
+    nothing = np.zeros(polytope.dimension)
+    found = maximise(nothing, polytope.rows, polytope.lower, polytope.upper)
+    return found.status == "infeasible"
+
+
+def widest(rows: Floats, lower: Floats, upper: Floats, strict: Flags) -> Solution:
+    """Maximise s <= 1 over (x, s): the strict rows exceed their lower ends by s or more."""
+    wide = np.zeros((len(rows) + 1, rows.shape[1] + 1))
+    wide[:-1, :-1] = rows
+    wide[:-1, -1][strict] = -1.0
+    wide[-1, -1] = 1.0
+    objective = np.zeros(wide.shape[1])
+    objective[-1] = 1.0
+    return maximise(objective, wide, np.append(lower, -np.inf), np.append(upper, 1.0))
+
+
+def cells_of(polytope: Polytope, piece: int) -> list[PolytopeCell]:
+    """Return the cells of a polytope; raise if it is empty."""
+    if is_empty(polytope):
+        raise StructureError(f"{polytope.title}: no model satisfies its constraints")
+    cells = [_cell_of(polytope, piece, arm) for arm in range(polytope.n_arms)]
+    found = [cell for cell in cells if cell is not None]
+    if not found:
+        raise StructureError(
+            f"{polytope.title}: no arm leads the others by more than {TOLERANCE:g} in any model"
+        )
+    return found
+
+
+def _cell_of(polytope: Polytope, piece: int, arm: int) -> PolytopeCell | None:
+    """Return the cell of an arm, None if it leads nowhere by more than the tolerance."""
+    known = differences(polytope)
+    if known is not None:
+        others = rivals_of(known, arm)
+        return None if others is None else PolytopeCell(polytope, piece, arm, others)
+    rivals = np.arange(polytope.n_arms) != arm
+    lead = largest_lead(polytope, arm, rivals)
+    if -TOLERANCE <= lead <= TOLERANCE:  # it may always equal another arm; the first of such counts
+        for other in np.flatnonzero(rivals):
+            if _always_equal(polytope, arm, int(other)):
+                if other < arm:
+                    return None
+                rivals[other] = False
+        lead = largest_lead(polytope, arm, rivals)
+    return PolytopeCell(polytope, piece, arm, rivals) if lead > TOLERANCE else None
+
+
+def largest_lead(polytope: Polytope, arm: int, rivals: Flags) -> float:
+    """Return by how much an arm can lead all rivals at once, at most 1."""
+    leads, least = lead_rows(polytope, arm, rivals)
+    rows = np.vstack([polytope.rows, leads])
+    lower = np.concatenate([polytope.lower, least])
+    upper = np.concatenate([polytope.upper, np.full(len(leads), np.inf)])
+    return widest(rows, lower, upper, np.arange(len(rows)) >= len(polytope.rows)).value
+
+
+def _always_equal(polytope: Polytope, arm: int, other: int) -> bool:
+    """Do two arms have the same mean in every model?"""
+    lead = polytope.slopes[arm] - polytope.slopes[other]
+    shift = polytope.intercepts[arm] - polytope.intercepts[other]
+    return all(
+        maximise(sign * lead, polytope.rows, polytope.lower, polytope.upper).value + sign * shift
+        <= TOLERANCE
+        for sign in (1.0, -1.0)
+    )

@@ -1,0 +1,101 @@
+"""Cells of structures that bound means and their differences, in closed form (ALGORITHMS 2.17).
+
+In a piece the mean of arm j is at most `high[j]`, and at most reach[j, k] above any upper limit of arm
+k; the same holds from below. Shortest paths made `reach` complete, so limits follow from one step, and
+they are attained together: the set of means between limits that respect each other is a lattice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.records import Record
+from structured_bandits.structures.polyhedral.differences import Differences, differences, rivals_of
+from structured_bandits.structures.polyhedral.polytope import Polytope
+from structured_bandits.structures.spans import SpanCells
+
+
+class _DifferenceCells(NamedTuple):
+    reach: Floats  # pieces x arms x arms: by how much one mean can exceed the other
+    lowest: Floats  # pieces x arms: the least mean
+    highest: Floats  # pieces x arms: the largest mean
+    depth: Floats  # pieces x arms: by how much an arm is sure to be below another one
+    floor: Floats  # pieces: the best mean is at least this
+    piece: Ints  # of each cell
+    best: Ints  # of each cell
+    tie: float
+
+
+class DifferenceCells(Record, SpanCells, _DifferenceCells):
+    """The cells of pieces in which only means and their differences are bounded."""
+
+    def __new__(cls, pieces: Sequence[Differences]) -> DifferenceCells:
+        """Find the cells of the pieces."""
+        reach = np.array([piece.reach for piece in pieces])
+        low = np.array([piece.low for piece in pieces])
+        cells = [
+            (number, arm)
+            for number, piece in enumerate(pieces)
+            for arm in range(reach.shape[1])
+            if rivals_of(piece, arm) is not None
+        ]
+        return super().__new__(
+            cls,
+            reach,
+            low,
+            np.array([piece.high for piece in pieces]),
+            -reach.min(axis=2),
+            low.max(axis=1),
+            np.array([number for number, _ in cells], dtype=np.int64),
+            np.array([arm for _, arm in cells], dtype=np.int64),
+            TOLERANCE,
+        )
+
+    def arm_count(self) -> int:
+        """Return the number of arms."""
+        return self.reach.shape[1]
+
+    def fits(self, cell: int, low: Floats, high: Floats, before: bool) -> bool:
+        """Does the cell's piece meet the open box? Each limit has to respect all others."""
+        piece = self.piece[cell]
+        if cell > 0 and self.piece[cell - 1] == piece:
+            return before
+        for arm in range(len(low)):
+            if low[arm] >= self.highest[piece, arm] or high[arm] <= self.lowest[piece, arm]:
+                return False
+            for other in range(len(low)):
+                if high[other] + self.reach[piece, arm, other] <= low[arm]:
+                    return False
+        return True
+
+    def span(self, cell: int, low: Floats, high: Floats) -> tuple[float, float]:
+        """Return the means of the best arm where it is best inside the open box.
+
+        Where arm i is best, its mean is above every lower limit, and all other arms can be as low as
+        their own: the least best mean is the same for every arm of the piece.
+        """
+        piece = self.piece[cell]
+        arm = self.best[cell]
+        above = math.inf
+        below = -math.inf
+        for other in range(len(low)):
+            above = min(above, high[other] + self.reach[piece, arm, other])
+            below = max(below, low[other] + self.depth[piece, other])
+        floor = self.floor[piece]
+        ceiling = self.highest[piece, arm]
+        if above <= floor or above <= below or ceiling <= below:
+            return math.inf, -math.inf
+        return max(below, floor), min(above, ceiling)
+
+
+def difference_cells(pieces: Sequence[Polytope]) -> DifferenceCells | None:
+    """Return the cells of these pieces; None if one has other constraints than these cells know."""
+    known = [differences(piece) for piece in pieces]
+    simple = [each for each in known if each is not None]
+    return DifferenceCells(simple) if len(simple) == len(known) else None

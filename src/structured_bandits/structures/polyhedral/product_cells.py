@@ -1,0 +1,137 @@
+"""Cells of a product: groups of arms that know nothing of each other.
+
+An arm is best in a product where it is best in its group and every other group has a model whose best
+mean is lower. Boxes have no part in common, so groups answer one by one and only their spans meet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.structures.finite.cells import FiniteCells
+from structured_bandits.structures.spans import SpanCells
+
+Span = tuple[float, float]
+EMPTY: Span = (math.inf, -math.inf)
+
+
+class ProductCells(SpanCells):
+    """The cells of the groups, side by side. It runs on the Python engine."""
+
+    tie = TOLERANCE
+
+    def __init__(self, groups: Sequence[Any]) -> None:
+        self.groups = tuple(groups)
+        sizes = [group.arm_count() for group in groups]
+        self._arms = sum(sizes)
+        starts = np.cumsum([0, *sizes])
+        self._slices = [slice(*ends) for ends in pairwise(starts)]
+        self._group_arms = [
+            np.asarray(group.best) + part.start
+            for group, part in zip(groups, self._slices, strict=True)
+        ]
+        every = [
+            (number, cell, int(starts[number] + arm))
+            for number, group in enumerate(groups)
+            for cell, arm in enumerate(group.best)
+        ]
+        self._cells = every
+        free = np.full(self._arms, np.inf)
+        spans = self._spans(-free, free)
+        self._cells = [each for each, span in zip(every, spans, strict=True) if span != EMPTY]
+        self.best: Ints = np.array([arm for _, _, arm in self._cells], dtype=np.int64)
+
+    def arm_count(self) -> int:
+        """Return the number of arms of all groups."""
+        return self._arms
+
+    def workspace(self) -> Floats:
+        """Return the memory for plans; groups forget what earlier runs found."""
+        for group in self.groups:
+            group.workspace()
+        return np.zeros((2, len(self.best) + self._arms))
+
+    def best_arms_in(self, low: Floats, high: Floats, found: Flags) -> bool:
+        """Mark the arms whose cells meet the open box; is anything inside at all?"""
+        found[:] = False
+        for arm, span in zip(self.best, self._spans(low, high), strict=True):
+            found[arm] = found[arm] or span != EMPTY
+        return bool(found.any())
+
+    def fits(self, cell: int, low: Floats, high: Floats, before: bool) -> bool:
+        """Ask all groups at once, when the first cell is asked for; the answers hold for the rest."""
+        if cell == 0:
+            self._last = self._spans(low, high)
+        return True
+
+    def span(self, cell: int, low: Floats, high: Floats) -> Span:
+        """Return the span of a cell, as found by `fits`."""
+        return self._last[cell]
+
+    def _spans(self, low: Floats, high: Floats) -> list[Span]:
+        """Return the spans of all cells: those of the groups, above what the other groups reach."""
+        own = [
+            group_spans(group, low[part], high[part])
+            for group, part in zip(self.groups, self._slices, strict=True)
+        ]
+        return [
+            _above_others(own[number][cell], arm, number, own, self._group_arms)
+            for number, cell, arm in self._cells
+        ]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ProductCells) and self.groups == other.groups
+
+    def __hash__(self) -> int:
+        return hash(self.groups)
+
+
+def group_spans(group: Any, low: Floats, high: Floats) -> list[Span]:
+    """Return the spans of the cells of one group."""
+    if isinstance(group, FiniteCells):
+        inside = np.all((low < group.table) & (group.table < high), axis=1).tolist()
+        values = group.table[np.arange(len(group.best)), group.best].tolist()
+        return [(v, v) if fits else EMPTY for v, fits in zip(values, inside, strict=True)]
+    spans = []
+    fits = False
+    for cell in range(len(group.best)):
+        fits = group.fits(cell, low, high, fits)
+        lowest, highest = group.span(cell, low, high) if fits else EMPTY
+        spans.append((float(lowest), float(highest)) if lowest <= highest else EMPTY)
+    return spans
+
+
+def _above_others(
+    span: Span, arm: int, group: int, spans: list[list[Span]], arms: list[Any]
+) -> Span:
+    """Return the part of a span above a model of each other group; EMPTY if there is none.
+
+    Cells in which the best mean is always the same can tie exactly; the lower arm is best then.
+    """
+    lowest, highest = span
+    if span == EMPTY:
+        return EMPTY
+    for other in range(len(spans)):
+        if other == group:
+            continue
+        floor = min((each[0] for each in spans[other]), default=math.inf)
+        if highest > floor + TOLERANCE:
+            lowest = max(lowest, floor)
+        elif not (lowest == highest and _ties(highest, arm, spans[other], arms[other])):
+            return EMPTY
+    return lowest, highest
+
+
+def _ties(value: float, arm: int, spans: list[Span], arms: Any) -> bool:
+    """Has the other group a cell with just this best mean, of a higher arm?"""
+    return any(
+        low == high and abs(low - value) <= TOLERANCE and arm < other
+        for (low, high), other in zip(spans, arms, strict=True)
+    )

@@ -1,0 +1,181 @@
+"""Structures that are unions of polytopes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.errors import StructureError
+from structured_bandits.programs.linear import TOLERANCE, maximise
+from structured_bandits.structures.base import Structure, index_of, warn_if_outside
+from structured_bandits.structures.polyhedral.cells import PolytopeCells
+from structured_bandits.structures.polyhedral.difference_cells import (
+    DifferenceCells,
+    difference_cells,
+)
+from structured_bandits.structures.polyhedral.distances import PolyhedralDistances
+from structured_bandits.structures.polyhedral.polytope import Polytope
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A model of a polyhedral structure: a piece, by its index, and the parameters in it."""
+
+    piece: int
+    parameter: tuple[float, ...]
+
+
+class PolyhedralStructure(Structure):
+    """A union of polytopes of models, in each of which the means are affine in the parameters.
+
+    An arm is best in a model if it is strictly better than all others, but for arms that equal it in the
+    whole piece; of those the lowest counts. Tolerances are absolute (1e-9, means of order one). Policies
+    that need linear programs run on the Python engine; where constraints concern only means and
+    differences of two means there is a closed form, which is compiled.
+
+    >>> square = Polytope([[1, 0], [0, 1]], rows=[[1, 0], [0, 1]], lower=0.0, upper=1.0)
+    >>> PolyhedralStructure([square], arms=["left", "right"])
+    PolyhedralStructure(1 piece × 2 arms, 2 arms best in some model)
+    """
+
+    kind = "polyhedral"
+
+    def __init__(self, pieces: Sequence[Polytope], arms: Sequence[str] | None = None) -> None:
+        self.pieces = checked_pieces(pieces)
+        super().__init__(difference_cells(self.pieces) or self.polytope_cells, arms)
+        warn_if_outside(np.round(self.mean_ranges, 9))  # rounding leaves nothing
+
+    @cached_property
+    def polytope_cells(self) -> PolytopeCells:
+        """The cells as polytopes: what theory and least squares work with."""
+        return PolytopeCells(self.pieces)
+
+    @cached_property
+    def mean_ranges(self) -> Floats:
+        """The least and the largest mean of each arm (arms × 2)."""
+        if isinstance(self.cells, DifferenceCells):
+            return np.stack([self.cells.lowest.min(axis=0), self.cells.highest.max(axis=0)], axis=1)
+        return mean_ranges(self.pieces)
+
+    @property
+    def fitting_cells(self) -> PolytopeCells:
+        """The cells that find the best-fitting model."""
+        return self.polytope_cells
+
+    @property
+    def polytopes(self) -> tuple[Polytope, ...]:
+        """The pieces."""
+        return self.pieces
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of arm names and pieces: structures that play alike share it."""
+        digest = hashlib.sha256(self.kind.encode())
+        digest.update("\0".join(self.arm_names).encode())
+        for piece in self.pieces:
+            for part in piece.arrays():
+                digest.update(str(part.shape).encode())
+                digest.update(part.tobytes())
+        return digest.hexdigest()
+
+    def at(self, parameter: Any, piece: int | str = 0) -> Place:
+        """Return the model with these parameters in a piece, given by index or by name."""
+        piece = index_of(piece, tuple(str(each.name) for each in self.pieces), "piece")
+        polytope = self.pieces[piece]
+        try:
+            values = np.array(parameter, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError):
+            values = np.array([np.nan])
+        if len(values) != polytope.dimension or not np.isfinite(values).all():
+            raise StructureError(
+                f"parameter={parameter!r}: {polytope.title} has {polytope.dimension} parameters"
+            )
+        excess = polytope.excess(values)
+        if excess > TOLERANCE:
+            raise StructureError(
+                f"parameter={parameter!r} violates a constraint of {polytope.title} by {excess:.3g}"
+            )
+        return Place(piece, tuple(values.tolist()))
+
+    def means(self, model: Any) -> Floats:
+        """Return the means of a model: a `Place`, or the parameters if there is one piece."""
+        if not isinstance(model, Place):
+            if len(self.pieces) > 1:
+                raise StructureError(
+                    f"model={model!r}: there are {len(self.pieces)} pieces; say which by "
+                    "structure.at(parameter, piece)"
+                )
+            model = self.at(model)
+        place = self.at(model.parameter, model.piece)
+        return self.pieces[place.piece].means(place.parameter)
+
+    def distances(self, means: Floats, tolerance: float) -> PolyhedralDistances:
+        """Return how far the models are from the true `means`, for theory."""
+        return PolyhedralDistances(self.polytope_cells, means, tolerance, Place)
+
+    def model_name(self, model: Place) -> str:
+        """Return the piece, if there are several, and the parameters of a model."""
+        shown = ", ".join(f"{value + 0.0:.4g}" for value in model.parameter)
+        piece = self.pieces[model.piece]
+        if len(self.pieces) == 1:
+            return f"({shown})"
+        return f"{piece.name} ({shown})" if shown else str(piece.name)
+
+    def __repr__(self) -> str:
+        count = len(self.pieces)
+        return (
+            f"PolyhedralStructure({count} piece{'s' if count > 1 else ''} × {self.n_arms} arms, "
+            f"{len(self.best_arms)} arms best in some model)"
+        )
+
+    def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
+        shown = self.pieces[:limit]
+        rows = [
+            [
+                (str(piece.name), False),
+                (str(piece.dimension), False),
+                (str(len(piece.rows)), False),
+            ]
+            for piece in shown
+        ]
+        return ["piece", "parameters", "constraints"], rows, len(self.pieces) - len(shown)
+
+
+def mean_ranges(pieces: Sequence[Polytope]) -> Floats:
+    """Return the least and the largest mean of each arm in all pieces (arms × 2)."""
+    ends = np.tile([np.inf, -np.inf], (pieces[0].n_arms, 1))
+    for piece in pieces:
+        for arm, slope in enumerate(piece.slopes):
+            highest, lowest = (
+                sign * maximise(sign * slope, piece.rows, piece.lower, piece.upper).value
+                for sign in (1.0, -1.0)
+            )
+            ends[arm, 0] = min(ends[arm, 0], lowest + piece.intercepts[arm])
+            ends[arm, 1] = max(ends[arm, 1], highest + piece.intercepts[arm])
+    return ends
+
+
+def checked_pieces(pieces: Sequence[Polytope]) -> tuple[Polytope, ...]:
+    """Return pieces with the same number of arms and names; those without a name are numbered."""
+    if isinstance(pieces, Polytope):
+        raise StructureError("pieces: expected a list of polytopes, got a single Polytope")
+    pieces = tuple(pieces)
+    if not pieces:
+        raise StructureError("pieces: none given; a structure needs at least one")
+    for number, piece in enumerate(pieces):
+        if not isinstance(piece, Polytope):
+            raise StructureError(f"pieces[{number}]={piece!r}: expected a Polytope")
+        if piece.n_arms != pieces[0].n_arms:
+            raise StructureError(
+                f"pieces[{number}] has {piece.n_arms} arms, pieces[0] has {pieces[0].n_arms}"
+            )
+    return tuple(
+        piece.renamed(str(number)) if piece.name is None else piece
+        for number, piece in enumerate(pieces, start=1)
+    )

@@ -1,0 +1,394 @@
+"""`reproduce`, `compare` and `init`: what they write, resume, refuse and decide."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from support.browser import need_browser, open_page
+
+import structured_bandits as sb
+from structured_bandits.cli import main
+from structured_bandits.experiments.evidence import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    Flat,
+    Linear,
+    LowerRegret,
+    NeverPulls,
+)
+from structured_bandits.experiments.paper.catalogue import FOLDER, IDS, PRESETS, experiments
+from structured_bandits.experiments.paper.claims import CLAIMS
+from structured_bandits.experiments.runner import Plan, gather
+from structured_bandits.experiments.settings import read_experiment
+from structured_bandits.report.run import decide
+
+ROOT = Path(__file__).parent.parent.parent
+SMALL = ["reproduce", "fig2a", "fig3a", "fig1-left", "--preset", "figures", "--runs", "4"]
+
+
+def command(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Contents of the numbers, without what may differ (time taken, file metadata)."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*.csv"))
+    }
+
+
+# ------------------------------------------------------------------------------ the experiments
+
+
+def test_every_figure_of_the_paper_has_settings() -> None:
+    assert {path.stem for path in FOLDER.glob("*.toml")} == set(IDS)
+    for preset in PRESETS:
+        chosen = {each.id: each for each in experiments((), preset)}
+        assert len(chosen) == len(IDS)
+        for each in chosen.values():
+            assert each.runs == 100
+            for name, spec in each.specs.items():
+                wide = preset == "figures" and name in ("UCB", "SUCB")
+                assert spec.get("alpha", 2.0) == (4.0 if wide else 2.0)
+    assert chosen["fig2c"].horizon == 500_000
+    assert chosen["fig2a"].specs["ASAE"]["eta"] == 0.1
+    assert chosen["fig2c"].specs["ASAE"]["eta"] == 0.01
+    assert [each.id for each in experiments(("wagp",), "figures")] == [
+        "wagp-left",
+        "wagp-flat",
+        "wagp-right",
+    ]
+
+
+def test_claims_are_complete_and_distinct() -> None:
+    assert len(CLAIMS) >= 15
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    assert {claim.experiment for claim in CLAIMS} <= set(IDS)
+
+
+def test_policies_meet_the_same_random_structures(tmp_path: Path) -> None:
+    (experiment,) = experiments(("fig2d",), "equal-widths")
+    together = {}
+    for seed in (1, 2):
+        result = gather(experiment, Plan(tmp_path, runs=2, seed=seed))
+        together[seed] = result
+    assert not np.array_equal(together[1].pulls["SAE"], together[2].pulls["SAE"])
+    best = together[1].pulls["SAE"].argmax(axis=1)
+    assert (best == together[1].pulls["SUCB"].argmax(axis=1)).all()
+
+
+# ------------------------------------------------------------------------ run, resume, refuse
+
+
+def test_a_second_call_plays_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    first = command(*SMALL, "--out", str(tmp_path))
+    assert first.exit_code == 0, first.output
+    assert "left-sae-much-lower" in first.output
+    assert f"page: {tmp_path / 'report.html'}" in first.output
+    before, data = digests(tmp_path), sorted((tmp_path / "data").rglob("*"))
+    again = command(*SMALL, "--out", str(tmp_path))
+    assert "4 of 4 results are there already" in again.output
+    assert digests(tmp_path) == before
+    assert sorted((tmp_path / "data").rglob("*")) == data
+    other = command(*SMALL, "--out", str(tmp_path), "--seed", "1")
+    assert "already" not in other.output
+    assert len(list((tmp_path / "data").rglob("*.parquet"))) == 8
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    assert command(*SMALL, "--out", str(tmp_path)).exit_code == 0
+    page = (tmp_path / "report.html").read_text()
+    for text in (
+        "Do the claims hold?",
+        "Errata that matter here",
+        "I-12",
+        "seed",
+        "numba",
+        "fitted",
+    ):
+        assert text in page, text
+    assert page.count("<svg") == 3
+    assert not re.search(r'(src|href)="https?:', page)  # nothing from a network
+    for name in ("fig2a-figures", "fig3a-figures", "fig1-left-figures"):
+        for suffix in ("svg", "png"):
+            assert (tmp_path / "figures" / f"{name}.{suffix}").stat().st_size > 1000
+    curves = pd.read_parquet(tmp_path / "numbers" / "fig2a-figures.parquet")
+    assert list(curves.columns) == ["policy", "t", "mean", "low", "high", "median"]
+    pulls = pd.read_csv(tmp_path / "numbers" / "fig3a-figures.csv")
+    assert pulls.groupby("policy")["mean"].sum().round().tolist() == [10_000] * 4
+
+
+def test_killed_at_any_moment_it_continues_bit_identical(tmp_path: Path) -> None:
+    arguments = [sys.executable, "-m", "structured_bandits", *SMALL, "fig2b"]
+    begin = time.perf_counter()
+    subprocess.run([*arguments, "--out", str(tmp_path / "calm")], check=True, capture_output=True)
+    whole = time.perf_counter() - begin
+    random.seed(7)
+    killed = 0
+    for _ in range(5):
+        process = subprocess.Popen(
+            [*arguments, "--out", str(tmp_path / "rough")],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(random.uniform(0.3, 1.0) * whole)
+        process.send_signal(signal.SIGKILL)
+        killed += process.wait() == -signal.SIGKILL
+    assert killed > 0
+    (tmp_path / "rough" / "data" / "fig2a").mkdir(parents=True, exist_ok=True)
+    left = tmp_path / "rough" / "data" / "fig2a" / "SAE-0000000000000000.parquet.999999.part"
+    left.write_text("half a file of a killed process")
+    subprocess.run([*arguments, "--out", str(tmp_path / "rough")], check=True, capture_output=True)
+    assert digests(tmp_path / "rough") == digests(tmp_path / "calm")
+    assert not list((tmp_path / "rough").rglob("*.part"))
+
+
+def test_corrupt_and_foreign_files_are_named_and_left_alone(tmp_path: Path) -> None:
+    assert command(*SMALL, "--out", str(tmp_path)).exit_code == 0
+    files = sorted((tmp_path / "data" / "fig2a").glob("*.parquet"))
+    (tmp_path / "data" / "notes.txt").write_text("mine")
+    good, other = files[0].read_bytes(), files[1].read_bytes()
+    for content in (b"", b"nonsense", good[: len(good) // 2], other):
+        files[0].write_bytes(content)
+        result = command(*SMALL, "--out", str(tmp_path))
+        assert result.exit_code == 2
+        assert str(files[0]) in result.output
+        assert "left alone" in result.output
+        assert files[0].read_bytes() == content
+    files[0].write_bytes(good)
+    result = command(*SMALL, "--out", str(tmp_path))
+    assert f"not ours, left alone: {tmp_path / 'data' / 'notes.txt'}" in result.output
+    (tmp_path / "report.html").write_text("my own page")
+    result = command(*SMALL, "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert "was not written by this program" in result.output
+    assert (tmp_path / "report.html").read_text() == "my own page"
+
+
+def test_unknown_ids_say_what_is_accepted(tmp_path: Path) -> None:
+    result = command("reproduce", "fig9", "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert "experiment 'fig9' is unknown; accepted are fig1-left" in result.output
+    assert not list(tmp_path.iterdir())
+
+
+# ----------------------------------------------------------------------------------- evidence
+
+
+def result_with(
+    regret: dict[str, list[list[float]]], pulls: dict[str, list[list[int]]]
+) -> sb.Result:
+    runs = len(next(iter(regret.values())))
+    zeros = {name: np.zeros(runs, np.int64) for name in regret}
+    tables = {name: np.array(rows, float) for name, rows in regret.items()}
+    counts = {name: np.array(rows) for name, rows in pulls.items()}
+    return sb.Result(np.array([5, 10]), tables, counts, zeros, zeros, info={"means": [0.5, 0.25]})
+
+
+def test_verdicts_have_three_values() -> None:
+    noise = np.random.default_rng(0).normal(size=(100, 1))
+    rise = np.hstack([50 + noise, 100 + noise]).tolist()
+    level = np.hstack([100 + noise, 100 + noise]).tolist()
+    near = np.hstack([100 + noise, 100.3 + np.roll(noise, 7)]).tolist()
+    pulls = {name: [[9, 1]] * 100 for name in ("A", "B")}
+    result = result_with({"A": rise, "B": level}, pulls)
+    assert LowerRegret("A", "B").decide(result).outcome == OPEN
+    assert LowerRegret("A", "B", factor=0.5).decide(result).outcome == FAILS
+    assert LowerRegret("A", "B", factor=2.0).decide(result).outcome == HOLDS
+    assert LowerRegret("A", "B").decide(result_with({"A": level, "B": near}, pulls)).outcome == OPEN
+    assert Flat("B").decide(result).outcome == HOLDS
+    assert Flat("A").decide(result).outcome == FAILS
+    assert Linear("A").decide(result).outcome == HOLDS
+    assert Linear("B").decide(result).outcome == FAILS
+    assert NeverPulls("A", 1).decide(result).outcome == FAILS
+
+
+# ------------------------------------------------------------------------------- one's own
+
+
+def test_the_example_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command("init").exit_code == 0
+    result = command("compare", "experiment.toml", "--runs", "5")
+    assert result.exit_code == 0, result.output
+    for name in ("UCB", "SUCB", "SAE", "ASAE, slow periods"):
+        assert f"\n{name} " in result.output
+    assert "page: results/experiment/report.html" in result.output
+    assert "5 runs" in Path("results/experiment/report.html").read_text()
+    assert (
+        "4 of 4 results are there already"
+        in command("compare", "experiment.toml", "--runs", "5").output
+    )
+    refused = command("init")
+    assert refused.exit_code == 2
+    assert "experiment.toml is there already; nothing was written" in refused.output
+
+
+def test_gaussian_curves_and_presets(tmp_path: Path) -> None:
+    (tmp_path / "curve.toml").write_text(
+        "[[pieces]]\nstart=0\nend=1\nat_start=[2.0,5.0]\nat_end=[5.0,2.0]\n"
+    )
+    text = """structure = "curve.toml"
+truth = 0.25
+rewards = "gaussian"
+sigma = 1.0
+horizon = 500
+[policies.SUCB]
+[policies.ASAE]
+sigma = 1.5
+reading = {clock = "time"}
+[presets.long]
+horizon = 1_000
+"""
+    (tmp_path / "own.toml").write_text(text)
+    with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
+        experiment = read_experiment(tmp_path / "own.toml", "long")
+    assert experiment.horizon == 1000
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the command itself does not warn
+        result = command(
+            "compare", str(tmp_path / "own.toml"), "--runs", "3", "--out", str(tmp_path / "out")
+        )
+    assert result.exit_code == 0, result.output
+
+
+OWN = 'structure = "models.csv"\ntruth = "families"\nhorizon = 100\n[policies.SAE]\nalpha = 2.0\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("horizon = 100", 'horizon = "long"', "horizon='long': expected a whole number"),
+        ("horizon = 100", "", "'horizon' is missing"),
+        ("horizon = 100", "horizon = 0", "horizon=0: expected a whole number >= 1"),
+        (
+            "horizon = 100",
+            "horizont = 100",
+            "'horizont': unknown; accepted are caption, checkpoints",
+        ),
+        ('truth = "families"', "", "'truth' is missing; it names the true model"),
+        ('truth = "families"', "truth = 1", "truth=1: give the name of the true model, in quotes"),
+        ("alpha = 2.0", 'alpha = "2"', "policies.SAE: alpha='2': expected a finite number > 0"),
+        ("[policies.SAE]", "[policies.WAGP]\n[policies.SAE]", "policies.WAGP: structure="),
+        ('truth = "families"', 'truth = "x"', "model='x' is unknown; known are 'students'"),
+        ('"models.csv"', '"no.csv"', "structure='no.csv': there is no file"),
+        (
+            '"models.csv"',
+            '"paper:x"',
+            "structure='paper:x': accepted are files, paper:figure1-left",
+        ),
+        (
+            "[policies.SAE]",
+            "[policies.SAEE]",
+            "kind='SAEE' is unknown; accepted are UCB, ImprovedUCB",
+        ),
+        (
+            "alpha = 2.0",
+            "alfa = 2.0",
+            "policies.SAE, 'alfa': unknown; accepted are kind, alpha, beta",
+        ),
+        ("alpha = 2.0", "alpha = -1", "alpha=-1: expected a finite number > 0"),
+        ("alpha = 2.0", 'kind = "ASAE"\nreading = {pace = 1}', "a table takes init, clock"),
+        ("horizon = 100", 'horizon = 100\nrewards = "poisson"', "rewards='poisson': accepted are"),
+        ("horizon = 100", 'horizon = 100\nfigure = "pie"', "figure='pie': accepted are regret"),
+        ("horizon = 100", "horizon = ", "(at line 3"),
+        ("horizon = 100", 'horizon = 100\nsame_as = "other"', "same_as='other': there is no file"),
+    ],
+)
+def test_errors_in_an_experiment_name_the_key(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    command("init", str(tmp_path))
+    path = tmp_path / "own.toml"
+    path.write_text(OWN.replace(old, new))
+    result = command("compare", str(path), "--out", str(tmp_path / "out"))
+    assert result.exit_code == 2, result.output
+    assert message in result.output
+    assert str(path) in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_preset_must_exist(tmp_path: Path) -> None:
+    command("init", str(tmp_path))
+    result = command("compare", str(tmp_path / "experiment.toml"), "--preset", "x")
+    assert "preset 'x' is unknown; accepted are none, the file has no [presets]" in result.output
+
+
+# ------------------------------------------------------------------------- the whole paper
+
+VERDICTS = {  # seed 0, 100 runs: equal-widths, figures. The same for seeds 1 to 4 (make verdicts)
+    "left-sae-much-lower": (HOLDS, HOLDS),
+    "left-asae-slightly-better": (FAILS, OPEN),
+    "left-asae-below-sucb": (OPEN, HOLDS),
+    "left-sae-constant": (HOLDS, HOLDS),
+    "left-asae-constant": (OPEN, OPEN),
+    "left-sucb-still-grows": (HOLDS, HOLDS),
+    "left-sucb-constant-later": (HOLDS, HOLDS),
+    "left-sucb-pays-for-arm-3": (HOLDS, HOLDS),
+    "left-fewer-pulls-of-arm-3": (HOLDS, HOLDS),
+    "left-more-pulls-of-arm-2": (HOLDS, HOLDS),
+    "left-sucb-never-arm-2": (HOLDS, HOLDS),
+    "flat-sae-above-sucb": (HOLDS, OPEN),
+    "flat-sae-below-ucb": (OPEN, OPEN),
+    "flat-no-fewer-pulls-of-arm-3": (HOLDS, OPEN),
+    "right-sucb-never-arm-4": (FAILS, FAILS),
+    "right-sae-fewer-pulls-of-arm-3": (OPEN, HOLDS),
+    "right-sae-fewer-pulls-of-arm-2": (FAILS, FAILS),
+    "right-sae-much-lower": (FAILS, FAILS),
+    "right-asae-below-sae": (HOLDS, HOLDS),
+    "right-asae-below-sucb": (OPEN, HOLDS),
+    "right-sae-below-ucb": (HOLDS, HOLDS),
+    "random-asae-below-sucb": (FAILS, OPEN),
+    "random-asae-below-sae": (HOLDS, HOLDS),
+    "random-asae-below-ucb": (HOLDS, HOLDS),
+    "random-sae-starts-high": (HOLDS, HOLDS),
+    "wagp-linear-left": (HOLDS, HOLDS),
+    "wagp-linear-flat": (HOLDS, HOLDS),
+    "wagp-linear-right": (HOLDS, HOLDS),
+}
+
+
+def verdicts_of(seed: int, out: Path) -> dict[str, tuple[str, ...]]:
+    """Run everything with a seed and return the verdicts of both presets."""
+    found = []
+    for preset in PRESETS:
+        chosen = [each for each in experiments((), preset) if each.specs]
+        found.append(decide({each.id: gather(each, Plan(out, seed=seed)) for each in chosen}))
+    return {claim.id: tuple(each[claim.id].outcome for each in found) for claim in CLAIMS}
+
+
+def test_the_whole_paper(tmp_path: Path) -> None:
+    """All figures, both presets, 100 runs: the verdicts, and the page in a browser."""
+    assert verdicts_of(0, tmp_path) == VERDICTS
+    result = command("reproduce", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "results are there already" in result.output
+    table = result.output[result.output.index("claim ") : result.output.index("page:")].strip()
+    for page in ("README.md", "docs/reproduce.md"):  # what they show is what comes out
+        assert table in (ROOT / page).read_text(), page
+    listed = (ROOT / "docs" / "reproduce.md").read_text()
+    for claim in CLAIMS:
+        assert f"| `{claim.id}` | {claim.statement} | {claim.where} |" in listed
+    figures = {f"{each}-{preset}" for each in IDS for preset in PRESETS}
+    if not need_browser():
+        return
+    for width in (1280, 390):
+        seen = open_page(tmp_path / "report.html", width, tmp_path / "shots")
+        assert seen.console == []
+        assert set(seen.figures) == figures
+        assert seen.scroll_width <= width
+        assert seen.smallest_font >= 12

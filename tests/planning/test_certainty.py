@@ -1,0 +1,99 @@
+"""Plans are certain: after every part of a plan, with the worst and the most awkward means of the arm.
+
+Random tapes seldom have the rewards that would break a plan. Here a plan is not played: the mean of its
+arm after j pulls is set to its ends and to just inside or outside the radius of models, and the choice is
+made from scratch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from support.cases import draw_case
+from support.play import play
+
+import structured_bandits as sb
+from structured_bandits.planning.confidence import confidence_box
+from structured_bandits.planning.leads import highest_index
+
+CASES, PLANS = 150, 25
+
+
+def awkward_means(cells: Any, arm: int, low: float, high: float, radius: float) -> list[float]:
+    """Means of the arm between `low` and `high`: the ends, and where models come and go."""
+    tables = (cells.table,) if hasattr(cells, "table") else (cells.at_start, cells.at_end)
+    models = np.unique([table[:, arm] for table in tables])[:12]
+    slack = 1e-8 * (radius + 1e-3)
+    edges = [
+        m + side * radius + shift for m in models for side in (-1, 1) for shift in (-slack, slack)
+    ]
+    return [low, high, *(edge for edge in edges if low <= edge <= high)]
+
+
+def chosen(policy: Any, state: Any, arm: int, pulls: int, mean: float, t: int) -> tuple[int, bool]:
+    """What SUCB chooses if `arm` had this mean over so many pulls, and whether the set is empty."""
+    counts, sums = state.pulls.copy(), state.sums.copy()
+    counts[arm], sums[arm] = pulls, mean * pulls
+    low, high = np.zeros(len(sums)), np.zeros(len(sums))
+    budget = 4.0 * policy.sigma**2 * policy.alpha * math.log(t + 1)
+    confidence_box(counts, sums, budget, low, high)
+    choice = policy.cells.optimistic_arm(low, high)
+    if choice >= 0:
+        return choice, False
+    return highest_index(counts, sums, budget, state.candidates).arm, True
+
+
+@pytest.mark.parametrize("kind", ["finite", "curves"])
+def test_nothing_can_change_the_choice_within_a_plan(kind: str) -> None:
+    long = empty = 0
+    for index in range(CASES):
+        case = draw_case(41, index, kind, full_size=index % 15 == 0)
+        rng = np.random.default_rng([6, index])
+        policy = sb.SUCB(case.structure, alpha=float(10 ** rng.uniform(-2.0, 0.5)))
+        state, t = policy.init(), 0
+        for _ in range(PLANS):
+            plan = policy.streak(state, t, 10**6, rng)
+            total, before = float(state.sums[plan.arm]), int(state.pulls[plan.arm])
+            long, empty = long + (plan.length > 1), empty + (plan.empty > 1)
+            for j in {1, plan.length // 2, plan.length - 1} - {0, plan.length}:
+                pulls = before + j
+                radius = math.sqrt(policy.alpha * math.log(t + j + 1) / pulls)
+                ends = total / pulls, (total + j) / pulls
+                for mean in awkward_means(policy.cells, plan.arm, *ends, radius):
+                    now = chosen(policy, state, plan.arm, pulls, mean, t + j)
+                    assert now == (plan.arm, plan.empty > 0), (index, t, j, mean)
+            made = int(rng.integers(1, min(plan.length, 10**4) + 1))
+            ones = int(rng.binomial(made, rng.choice([0.0, 1.0, rng.random()])))
+            policy.end_streak(state, plan.arm, made, float(ones))
+            t += made
+    assert long > 300
+    assert empty > 30
+
+
+def test_a_radius_below_rounding_covers_nothing() -> None:
+    """Found in review: a wide cell was taken to cover every mean, however small the radius."""
+    structure = sb.CurveStructure([sb.Piece(0, 1, [0.0], [1.0])])
+    rewards = np.ones((1, 300))
+    rewards[0, 1:50] = 0
+    policy = sb.SUCB(structure, alpha=1e-31)
+    planned = play(policy, rewards, 300, compiled=False, planning=True)
+    assert planned.empty == play(policy, rewards, 300, compiled=False, planning=False).empty > 0
+
+
+def test_a_line_that_hardly_rises() -> None:
+    """Found in review: a position on it is infinite, and a cell was taken to be out for ever."""
+    structure = sb.CurveStructure(
+        [
+            sb.Piece(0, 1, [0.3125, 0.0], [0.3125, 0.0]),
+            sb.Piece(2, 3, [0.0, 0.5], [1e-310, 0.5]),
+            sb.Piece(4, 5, [0.9, 0.5], [0.9, 0.5]),
+        ]
+    )
+    rewards = np.zeros((2, 3000))
+    rewards[0, :41:3] = 1
+    policy = sb.SUCB(structure, alpha=1.0)
+    planned = play(policy, rewards, 3000, compiled=True, planning=True)
+    assert planned.arms == play(policy, rewards, 3000, compiled=True, planning=False).arms
