@@ -12,9 +12,10 @@ import structured_bandits
 ROOT = Path(structured_bandits.__file__).parent
 #: Each layer may import from itself and from those before it.
 LAYERS = [
-    {"errors", "arrays", "compilable", "records", "checks", "sources"},
+    {"errors", "arrays", "compilable", "records", "checks", "sources", "families"},
     {"planning", "programs"},
     {"structures"},
+    {"information"},
     {"policies", "environments"},
     {"theory"},
     {"simulation", "live"},

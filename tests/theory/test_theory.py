@@ -10,12 +10,12 @@ import matplotlib.pyplot as plt
 import mpmath
 import numpy as np
 import pytest
+from structured_bandits.theory.information import kl_bernoulli
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_left, figure1_right
 from structured_bandits.plots.removals import removals
 from structured_bandits.theory.elimination import margin_factor
-from structured_bandits.theory.information import kl_bernoulli
 from structured_bandits.theory.lower_bounds import omega
 
 SMALL, LARGE = 10_000, 500_000  # the horizons of the paper's two figures

@@ -19,11 +19,11 @@ from structured_bandits.experiments.paper.structures import (
     figure1_right_as_curves,
     random_structure,
 )
+from structured_bandits.information.truth import true_means
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.files.load import load_structure
 from structured_bandits.structures.files.toml import build_structure, check_keys
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
-from structured_bandits.theory.analysis import true_means
 
 RANDOM = "paper:random"
 NAMED: dict[str, Callable[[], Structure]] = {

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +10,13 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.checks import checked_above, checked_at_least, checked_count
 from structured_bandits.errors import ParameterError, StructureError
+from structured_bandits.information.graves_lai import LowerBound, cheapest_allocation
+from structured_bandits.information.linear_arms import cone_allocation
+from structured_bandits.information.truth import truth_of
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.questions import NOWHERE, Model, Nearest
+from structured_bandits.structures.questions import Model, Nearest
 from structured_bandits.theory.classes import Classes, classify
-from structured_bandits.theory.cone import cone_bound, linear_features
-from structured_bandits.theory.elimination import Elimination, eliminate, indicator
-from structured_bandits.theory.graves_lai import LowerBound, graves_lai
+from structured_bandits.theory.elimination import Elimination, eliminate
 
 if TYPE_CHECKING:
     import pandas
@@ -52,29 +51,17 @@ class Analysis:
     """
 
     def __init__(self, structure: Structure, truth: Any, tolerance: float) -> None:
+        record = truth_of(structure, truth, tolerance)
+        self._record = record  # what theory works with: nothing below is handed this door
         self.structure = structure
-        self.truth = truth if np.ndim(truth) == 0 else None
-        self.means = true_means(structure, truth)
-        self.tolerance = tolerance + 1e-15 * float(np.abs(self.means).max())  # what rounding adds
-        gaps = self.means.max() - self.means
-        self.gaps: Floats = np.where(gaps <= self.tolerance, 0.0, gaps)
-        self.best_arms = structure.best_arms
-        self.distances = structure.distances(self.means, self.tolerance)
-        self.best_arm, self.inside = self._home()
-
-    def _home(self) -> tuple[int, bool]:
-        """Return the best arm of the truth, and whether it is a model of the structure.
-
-        Of several best arms, the lowest that is best in a model, or in models that come up to it.
-        """
-        tied = [int(arm) for arm in np.flatnonzero(self.gaps == 0.0)]
-        near = {arm: self.distances.nearest(arm, np.ones(len(self.gaps))) for arm in tied}
-        homes = [arm for arm in tied if near[arm].gap <= self.tolerance]
-        if self.truth is not None:
-            closest = min(tied, key=lambda arm: (near[arm].gap, arm))
-            return (homes[0] if homes else closest), True
-        attained = any(near[arm].attained for arm in homes) or len(homes) > 1
-        return (homes or tied)[0], attained
+        self.truth = record.model
+        self.means = record.means
+        self.gaps = record.gaps
+        self.best_arm = record.best_arm
+        self.best_arms = record.best_arms
+        self.distances = record.distances
+        self.tolerance = record.tolerance
+        self.inside = record.inside
 
     def model_gaps(self, model: Any) -> Floats:
         """Return how far a model's mean is from the true one on each arm (Gamma_i)."""
@@ -99,18 +86,16 @@ class Analysis:
         `optimistic` looks only at models better than the truth. The squared `gap` is the paper's
         Psi(Theta*_i, A'), resp. Psi(Theta+_i, A'); `model` is its psi.
         """
+        if isinstance(using, str):
+            raise StructureError(f"using={using!r}: expected a list of arms")
         index = self.structure.arm_index(arm)
-        return self.distances.nearest(index, self._weights(using), optimistic)
+        arms = None if using is None else [self.structure.arm_index(other) for other in using]
+        return self._record.hardest(index, arms, optimistic)
 
-    @cached_property
+    @property
     def rival(self) -> Nearest:
         """The model with another best arm that is nearest to the truth on the best arm."""
-        weights = indicator([self.best_arm], self.structure.n_arms)
-        rivals = [self.distances.nearest(arm, weights) for arm in self.other_arms]
-        nearest = min(rivals, key=lambda rival: rival.gap, default=NOWHERE)
-        equal = nearest.gap + 1e-11 * float(np.abs(self.means).max())  # rounding decides nothing
-        attained = [rival for rival in rivals if rival.attained and rival.gap <= equal]
-        return attained[0]._replace(gap=nearest.gap) if attained else nearest
+        return self._record.rival
 
     @property
     def gamma_star(self) -> float:
@@ -118,19 +103,15 @@ class Analysis:
 
         If it is positive, constant regret is possible: ASAE has it (Theorem 5).
         """
-        gap = self.rival.gap
-        return gap if gap > self.tolerance else 0.0
+        return self._record.gamma_star
 
-    @cached_property
+    @property
     def confusing_models(self) -> tuple[Model, ...]:
         """Models with another best arm that pulls of the best arm can never refute.
 
         Those of the Graves-Lai set; of an interval of such models the two ends are given.
         """
-        found: set[Model] = set()
-        for arm in self.other_arms:
-            found |= self.distances.confusing(arm, self.best_arm).models()
-        return tuple(sorted(found))
+        return self._record.confusing_models
 
     @property
     def constant_regret_possible(self) -> bool:
@@ -149,7 +130,7 @@ class Analysis:
 
         A greedy policy can settle on such an arm: nothing it sees contradicts that model.
         """
-        return tuple(arm for arm in self.other_arms if self.distances.confusing(arm, arm).models())
+        return self._record.decoys
 
     @property
     def self_identifiable(self) -> bool:
@@ -163,12 +144,12 @@ class Analysis:
     @property
     def other_arms(self) -> tuple[int, ...]:
         """The arms other than the best one that are best in some model."""
-        return tuple(arm for arm in self.best_arms if arm != self.best_arm)
+        return self._record.other_arms
 
     @property
     def costly_arms(self) -> tuple[int, ...]:
         """The arms with a positive gap that are best in some model: those that cost regret."""
-        return tuple(arm for arm in self.other_arms if self.gaps[arm] > 0.0)
+        return self._record.costly_arms
 
     def elimination(self, horizon: int, beta: float = 1.0, largest_gap: float = 1.0) -> Elimination:
         """Return when SAE drops which arm, and with whose help (Section 3.2).
@@ -179,7 +160,7 @@ class Analysis:
         beta = checked_at_least("beta", beta, 1.0)
         largest_gap = checked_above("largest_gap", largest_gap, 0.0)
         self._need_inside("elimination")
-        return eliminate(horizon, beta, self.best_arms, self.gaps, self._hardness, largest_gap)
+        return eliminate(self._record, horizon, beta, largest_gap)
 
     def classes(
         self,
@@ -200,7 +181,7 @@ class Analysis:
         if arms not in ("helpers", "pair"):
             raise ParameterError(f"arms={arms!r}: accepted are 'helpers' and 'pair'")
         sets = self.elimination(horizon, beta, largest_gap)
-        return classify(self, sets, factor, arms == "pair")
+        return classify(self._record, sets, factor, arms == "pair")
 
     def lower_bound(
         self, family: str = "bernoulli", sigma: float = 0.5, method: str = "planes"
@@ -211,26 +192,13 @@ class Analysis:
         `method` is "planes" (cutting planes, for every structure) or "cone", one cone program for
         linear arms without bounds and Gaussian rewards (needs the extra `cones`).
         """
-        sigma = checked_above("sigma", sigma, 0.0)
-        if method == "cone":
-            if family != "gaussian":
-                raise ParameterError(f"method='cone': it is for 'gaussian', not for {family!r}")
-            features = linear_features(self.structure)
-            allocation = cone_bound(features, self.gaps, self.best_arm, sigma)
-            tied = not np.isfinite(allocation).all()
-            constant = math.inf if tied else float(self.gaps @ allocation)
-            return LowerBound(family, constant, allocation, ())
-        if method != "planes":
+        if method == "planes":
+            return cheapest_allocation(self._record, family, sigma)
+        if method != "cone":
             raise ParameterError(f"method={method!r}: accepted are 'planes' and 'cone'")
-        segments = [self.distances.confusing(arm, self.best_arm) for arm in self.other_arms]
-        return graves_lai(
-            segments,
-            self.means,
-            self.gaps,
-            self.best_arm,
-            family,
-            sigma,
-        )
+        if family != "gaussian":
+            raise ParameterError(f"method='cone': it is for 'gaussian', not for {family!r}")
+        return cone_allocation(self._record, sigma)
 
     def bounds(
         self,
@@ -250,7 +218,9 @@ class Analysis:
         from structured_bandits.theory.bounds import bounds_table  # pandas takes a second to import
 
         convergence = checked_above("convergence", convergence, 0.0)
-        return bounds_table(self, checked_count("horizon", horizon, least=2), policies, convergence)
+        return bounds_table(
+            self._record, checked_count("horizon", horizon, least=2), policies, convergence
+        )
 
     def plot(self, horizon: int, beta: float = 1.0, ax: Axes | None = None) -> Axes:
         """Draw the structure, the truth and the gaps that remove the other arms."""
@@ -262,35 +232,9 @@ class Analysis:
         best = self.structure.arm_names[self.best_arm]
         return f"Analysis({self.structure!r}, best arm {best!r}, gamma_star={self.gamma_star:.4g})"
 
-    def _hardness(self, arm: int, weights: Floats) -> float:
-        gap = self.distances.nearest(arm, weights).gap
-        tied = self.gaps[arm] == 0.0  # a costly arm's gap is small, but never 0
-        return 0.0 if tied and gap <= self.tolerance else gap
-
-    def _weights(self, using: Iterable[int | str] | None) -> Floats:
-        if isinstance(using, str):
-            raise StructureError(f"using={using!r}: expected a list of arms")
-        arms = self.best_arms if using is None else [self.structure.arm_index(arm) for arm in using]
-        return indicator(arms, self.structure.n_arms)
-
     def _need_inside(self, what: str) -> None:
         if not self.inside:
             raise ParameterError(
                 f"truth: no model of the structure has these means; {what} is defined for a true "
                 "model of the structure"
             )
-
-
-def true_means(structure: Structure, truth: Any) -> Floats:
-    """Return the means of the truth: those of a model, or the vector itself."""
-    if np.ndim(truth) == 0:
-        return structure.means(truth)
-    try:
-        means = np.array(truth, dtype=np.float64)
-    except (TypeError, ValueError):
-        means = np.array([math.nan])
-    if means.shape != (structure.n_arms,) or not np.isfinite(means).all():
-        raise StructureError(
-            f"truth={truth!r}: expected a model of the structure or {structure.n_arms} finite means"
-        )
-    return means

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from structured_bandits.theory.analysis import Analysis
+from structured_bandits.information.truth import Truth
 
 Check = tuple[bool, str]  # a condition, and what to say if it fails
 
@@ -43,15 +42,14 @@ class Bound:
 
 
 def hardness(
-    analysis: Analysis, using: Callable[[int], Iterable[int]], optimistic: bool = False
+    truth: Truth, using: Callable[[int], Iterable[int]], optimistic: bool = False
 ) -> dict[int, float]:
     """Return, for each arm that costs regret, the gap of its hardest model by the arms `using(arm)`."""
-    return {arm: analysis.hardest(arm, using(arm), optimistic).gap for arm in analysis.costly_arms}
+    return {arm: truth.hardest(arm, using(arm), optimistic).gap for arm in truth.costly_arms}
 
 
-def cost_over_hardness(analysis: Analysis, hard: dict[int, float]) -> float:
+def cost_over_hardness(truth: Truth, hard: dict[int, float]) -> float:
     """Return the sum of Delta_i / Psi_i, which all bounds have in common."""
     return sum(
-        float(analysis.gaps[arm]) / gap / gap if gap > 0.0 else math.inf
-        for arm, gap in hard.items()
+        float(truth.gaps[arm]) / gap / gap if gap > 0.0 else math.inf for arm, gap in hard.items()
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from structured_bandits.errors import ParameterError
+from structured_bandits.information.truth import Truth
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.base import Policy, PolicyLike
@@ -17,6 +18,7 @@ from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
+from structured_bandits.theory.elimination import eliminate
 from structured_bandits.theory.lower_bounds import (
     burnetas_katehakis,
     constant_regret,
@@ -24,32 +26,29 @@ from structured_bandits.theory.lower_bounds import (
     truth_checks,
 )
 
-if TYPE_CHECKING:
-    from structured_bandits.theory.analysis import Analysis
-
 
 def bounds_table(
-    analysis: Analysis,
+    truth: Truth,
     horizon: int,
     policies: Mapping[str, PolicyLike] | Iterable[PolicyLike] | PolicyLike | None,
     convergence: float,
 ) -> pd.DataFrame:
     """Return the table of `Analysis.bounds`."""
     if policies is None:
-        policies = theorem_policies(analysis.structure, horizon)
+        policies = theorem_policies(truth.structure, horizon)
     policies = _named(policies)
     rows: list[Bound] = []
     for name, policy in policies.items():
-        if getattr(policy, "structure", analysis.structure) not in (analysis.structure, None):
+        if getattr(policy, "structure", truth.structure) not in (truth.structure, None):
             raise ParameterError(f"policies[{name!r}]: it was built for another structure")
-        rows += upper_bounds(analysis, horizon, name, policy)
+        rows += upper_bounds(truth, horizon, name, policy)
     for sigma in dict.fromkeys(getattr(policy, "sigma", 0.5) for policy in policies.values()):
         rows += [
-            burnetas_katehakis(analysis, horizon, sigma),
-            graves_lai_bound(analysis, horizon, "gaussian", sigma),
-            constant_regret(analysis, horizon, sigma, convergence),
+            burnetas_katehakis(truth, horizon, sigma),
+            graves_lai_bound(truth, horizon, "gaussian", sigma),
+            constant_regret(truth, horizon, sigma, convergence),
         ]
-    rows.append(graves_lai_bound(analysis, horizon, "bernoulli", 0.5))
+    rows.append(graves_lai_bound(truth, horizon, "bernoulli", 0.5))
     return pd.DataFrame([bound.row() for bound in rows])
 
 
@@ -79,56 +78,56 @@ def theorem_policies(
     }
 
 
-def upper_bounds(analysis: Analysis, horizon: int, name: str, policy: PolicyLike) -> list[Bound]:
+def upper_bounds(truth: Truth, horizon: int, name: str, policy: PolicyLike) -> list[Bound]:
     """Return the upper bounds that the theory has for a policy."""
     if isinstance(policy, SUCB):
-        return [_sucb(analysis, horizon, name, policy)]
+        return [_sucb(truth, horizon, name, policy)]
     if isinstance(policy, SAE):
-        return _sae(analysis, horizon, name, policy)
+        return _sae(truth, horizon, name, policy)
     if isinstance(policy, ASAE):
         return [
-            _asae_logarithmic(analysis, horizon, name, policy),
-            _asae_constant(analysis, name, policy),
+            _asae_logarithmic(truth, horizon, name, policy),
+            _asae_constant(truth, name, policy),
         ]
     return [Bound("none", name, "upper", math.nan, [(False, "no bound is known for this policy")])]
 
 
-def _sucb(analysis: Analysis, horizon: int, name: str, policy: SUCB) -> Bound:
+def _sucb(truth: Truth, horizon: int, name: str, policy: SUCB) -> Bound:
     """Theorem 1 with the constants of its proof (App. B); the paper's alpha is 2 alpha here."""
     budget = width_budget(policy.alpha, policy.sigma, math.log(horizon))
-    hard = hardness(analysis, lambda arm: (arm,), optimistic=True)
+    hard = hardness(truth, lambda arm: (arm,), optimistic=True)
     pulls = sum(
-        float(analysis.gaps[arm]) * math.ceil(4.0 * budget / gap / gap) for arm, gap in hard.items()
+        float(truth.gaps[arm]) * math.ceil(4.0 * budget / gap / gap) for arm, gap in hard.items()
     )
-    names = analysis.structure.arm_names
+    names = truth.structure.arm_names
     tied = [
         names[arm]
-        for arm in analysis.other_arms
-        if arm < analysis.best_arm and analysis.distances.ties_with_truth(arm)
+        for arm in truth.other_arms
+        if arm < truth.best_arm and truth.distances.ties_with_truth(arm)
     ]
     checks = [
-        *truth_checks(analysis),
-        *_reward_checks(analysis, policy),
+        *truth_checks(truth),
+        *_reward_checks(truth, policy),
         (policy.alpha > 1.0, f"alpha={policy.alpha:g}: the theorem needs alpha > 1"),
         (not tied, f"models of {', '.join(tied)} tie with the truth's best mean (I-15)"),
     ]
     outside = math.inf  # the expected number of times that the truth is not in the set
     if policy.alpha > 1.0:
-        outside = len(analysis.best_arms) * (2.0 * policy.alpha - 1.0) / (policy.alpha - 1.0)
-    largest = float(analysis.gaps[list(analysis.best_arms)].max())
+        outside = len(truth.best_arms) * (2.0 * policy.alpha - 1.0) / (policy.alpha - 1.0)
+    largest = float(truth.gaps[list(truth.best_arms)].max())
     value = pulls + largest * outside if largest > 0.0 else pulls
     return Bound("SUCB (Theorem 1)", name, "upper", value, checks)
 
 
-def _sae(analysis: Analysis, horizon: int, name: str, policy: SAE) -> list[Bound]:
+def _sae(truth: Truth, horizon: int, name: str, policy: SAE) -> list[Bound]:
     """Theorem 3 and its form with gaps only (Proposition 1), with corrected constants."""
     n, beta = policy.horizon, policy.beta
     start = largest_gap(policy.low, policy.high)
-    helpers = analysis.elimination(n, beta, start).helpers if analysis.inside and n > 1 else {}
-    hard = hardness(analysis, lambda arm: helpers.get(arm, (arm,)))
+    helpers = eliminate(truth, n, beta, start).helpers if truth.inside and n > 1 else {}
+    hard = hardness(truth, lambda arm: helpers.get(arm, (arm,)))
     checks = [
-        *truth_checks(analysis),
-        *_reward_checks(analysis, policy),
+        *truth_checks(truth),
+        *_reward_checks(truth, policy),
         *_gap_checks(hard, start),
         (n >= 64, f"the policy's horizon is {n}: the theorem needs 64"),
         (horizon <= n, f"horizon={horizon}: the policy was built for {n}"),
@@ -143,10 +142,10 @@ def _sae(analysis: Analysis, horizon: int, name: str, policy: SAE) -> list[Bound
     ]
     log = math.log(n)
     width = width_budget(policy.alpha, policy.sigma, log) * (1.0 + 1.0 / beta) ** 2
-    count = len(analysis.best_arms)
-    rest = _scale(analysis, policy) * count * (1.0 + _failing(policy))
-    sum_hard = cost_over_hardness(analysis, hard)
-    sum_gaps = sum(1.0 / float(analysis.gaps[arm]) for arm in analysis.costly_arms)
+    count = len(truth.best_arms)
+    rest = _scale(truth, policy) * count * (1.0 + _failing(policy))
+    sum_hard = cost_over_hardness(truth, hard)
+    sum_gaps = sum(1.0 / float(truth.gaps[arm]) for arm in truth.costly_arms)
     printed = 4.0 * (1.0 + beta**2) * log * sum_hard + 2.0 * count
     return [
         Bound(
@@ -179,41 +178,39 @@ def _failing(policy: SAE) -> float:
     return 1.0 if math.isclose(ratio, 1.0) else n ** (1.0 - 2.0 * ratio) * (math.log2(n) + 2.0) ** 2
 
 
-def _asae_logarithmic(analysis: Analysis, horizon: int, name: str, policy: ASAE) -> Bound:
+def _asae_logarithmic(truth: Truth, horizon: int, name: str, policy: ASAE) -> Bound:
     """Theorem 4."""
-    hard = hardness(analysis, lambda arm: (arm, analysis.best_arm))
-    value = 192.0 * 4.0 * policy.sigma**2 * math.log(horizon) * cost_over_hardness(analysis, hard)
-    count = len(analysis.best_arms)
-    checks = _asae_checks(analysis, policy, hard, alpha=2.0)
-    value += 6.0 * _scale(analysis, policy) * count
+    hard = hardness(truth, lambda arm: (arm, truth.best_arm))
+    value = 192.0 * 4.0 * policy.sigma**2 * math.log(horizon) * cost_over_hardness(truth, hard)
+    count = len(truth.best_arms)
+    checks = _asae_checks(truth, policy, hard, alpha=2.0)
+    value += 6.0 * _scale(truth, policy) * count
     return Bound("ASAE, logarithmic (Theorem 4)", name, "upper", value, checks)
 
 
-def _asae_constant(analysis: Analysis, name: str, policy: ASAE) -> Bound:
+def _asae_constant(truth: Truth, name: str, policy: ASAE) -> Bound:
     """Theorem 5: the same with the time t-bar at which the best arm has told all, for any horizon."""
-    hard = hardness(analysis, lambda arm: (arm, analysis.best_arm))
-    gamma = analysis.gamma_star
-    count = len(analysis.best_arms)
+    hard = hardness(truth, lambda arm: (arm, truth.best_arm))
+    gamma = truth.gamma_star
+    count = len(truth.best_arms)
     checks = [
-        *_asae_checks(analysis, policy, hard, alpha=2.5),
+        *_asae_checks(truth, policy, hard, alpha=2.5),
         (gamma > 0.0, "Gamma_* is 0: Assumption 1 does not hold"),
     ]
     value = math.inf
     if gamma > 0.0:
         variance = 4.0 * policy.sigma**2  # 1 for rewards in [0, 1]
         time = variance * 20.0 * count * math.log(2.0) / gamma**2 + 2.0 * count
-        value = 480.0 * variance * math.log(time) * cost_over_hardness(analysis, hard)
-        value += 9.0 * _scale(analysis, policy) * count
+        value = 480.0 * variance * math.log(time) * cost_over_hardness(truth, hard)
+        value += 9.0 * _scale(truth, policy) * count
     return Bound("ASAE, constant (Theorem 5)", name, "upper", value, checks)
 
 
-def _asae_checks(
-    analysis: Analysis, policy: ASAE, hard: dict[int, float], alpha: float
-) -> list[Check]:
+def _asae_checks(truth: Truth, policy: ASAE, hard: dict[int, float], alpha: float) -> list[Check]:
     reading, start = policy.reading, largest_gap(policy.low, policy.high)
     return [
-        *truth_checks(analysis),
-        *_reward_checks(analysis, policy),
+        *truth_checks(truth),
+        *_reward_checks(truth, policy),
         *_gap_checks(hard, start),
         (
             _at_least(2.0 * policy.sigma, start),
@@ -231,11 +228,11 @@ def _asae_checks(
     ]
 
 
-def _reward_checks(analysis: Analysis, policy: Policy) -> list[Check]:
+def _reward_checks(truth: Truth, policy: Policy) -> list[Check]:
     """Hoeffding: rewards of a range of width w are w/2-sub-Gaussian, and their means lie in it."""
     width = policy.high - policy.low
     enough = not math.isfinite(width) or _at_least(policy.sigma, 0.5 * width)
-    means = analysis.means[list(analysis.best_arms)]
+    means = truth.means[list(truth.best_arms)]
     outside = means[(means < policy.low) | (means > policy.high)]
     shown = f"{outside[0]:g}" if len(outside) else ""
     return [
@@ -254,6 +251,6 @@ def _gap_checks(hard: dict[int, float], start: float) -> list[Check]:
     return [(largest <= 2.0 * start, f"a model gap of {largest:g}, over twice the rewards' range")]
 
 
-def _scale(analysis: Analysis, policy: SAE | ASAE) -> float:
+def _scale(truth: Truth, policy: SAE | ASAE) -> float:
     """Return what a pull can cost at most: 1 in the paper, where rewards are in [0, 1]."""
-    return max(largest_gap(policy.low, policy.high), float(analysis.gaps.max()))
+    return max(largest_gap(policy.low, policy.high), float(truth.gaps.max()))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structured_bandits.theory.elimination import Elimination, indicator
-
-if TYPE_CHECKING:
-    from structured_bandits.theory.analysis import Analysis
+from structured_bandits.information.truth import Truth, indicator
+from structured_bandits.theory.elimination import Elimination
 
 
 @dataclass(frozen=True)
@@ -33,66 +30,66 @@ class Classes:
     failing: dict[str, tuple[int, ...]]
 
 
-def classify(analysis: Analysis, elimination: Elimination, factor: float, pair: bool) -> Classes:
+def classify(truth: Truth, elimination: Elimination, factor: float, pair: bool) -> Classes:
     """Return the classes of a structure; equalities hold up to a relative 1e-9."""
     failing = {
-        "worst_case": outside_worst_case(analysis),
-        "optimistic": outside_optimistic(analysis, elimination, factor, pair),
-        "constant_regret": outside_constant_regret(analysis),
+        "worst_case": outside_worst_case(truth),
+        "optimistic": outside_optimistic(truth, elimination, factor, pair),
+        "constant_regret": outside_constant_regret(truth),
     }
     return Classes(
         not failing["worst_case"],
         not failing["optimistic"],
         not failing["constant_regret"],
-        analysis.gamma_star > 0.0,
-        analysis.constant_regret_possible,
+        truth.gamma_star > 0.0,
+        not truth.confusing_models,
         failing,
     )
 
 
-def outside_worst_case(analysis: Analysis) -> tuple[int, ...]:
+def outside_worst_case(truth: Truth) -> tuple[int, ...]:
     """Return the arms without Psi(Theta+_i, {i}) = Psi(Theta-bar+_i, {i})."""
     failing = []
-    for arm in analysis.other_arms:
-        alone = indicator([arm], analysis.structure.n_arms)
-        nearest = analysis.distances.nearest(arm, alone, optimistic=True)
-        only = analysis.distances.nearest(arm, alone, optimistic=True, equal=alone == 0.0)
+    for arm in truth.other_arms:
+        alone = indicator([arm], truth.structure.n_arms)
+        nearest = truth.distances.nearest(arm, alone, optimistic=True)
+        only = truth.distances.nearest(arm, alone, optimistic=True, equal=alone == 0.0)
         if not _close(nearest.gap, only.gap):
             failing.append(arm)
     return tuple(failing)
 
 
 def outside_optimistic(
-    analysis: Analysis, elimination: Elimination, factor: float, pair: bool
+    truth: Truth, elimination: Elimination, factor: float, pair: bool
 ) -> tuple[int, ...]:
     """Return the arms without Psi(Theta+_i, A*_i) <= factor Psi(Theta*_i, A*_i).
 
     With `pair`, A*_i is {i, i*}. An arm that ties with the best one may have no A*_i and passes.
     """
     failing = []
-    for arm in analysis.other_arms:
-        using = (arm, analysis.best_arm) if pair else elimination.helpers.get(arm)
+    for arm in truth.other_arms:
+        using = (arm, truth.best_arm) if pair else elimination.helpers.get(arm)
         if using is None:
             continue
-        optimistic = analysis.hardest(arm, using, optimistic=True).gap
-        least = math.sqrt(factor) * analysis.hardest(arm, using).gap
+        optimistic = truth.hardest(arm, using, optimistic=True).gap
+        least = math.sqrt(factor) * truth.hardest(arm, using).gap
         if optimistic > least and not _close(optimistic, least):
             failing.append(arm)
     return tuple(failing)
 
 
-def outside_constant_regret(analysis: Analysis) -> tuple[int, ...]:
+def outside_constant_regret(truth: Truth) -> tuple[int, ...]:
     """Return the arms without Gamma_i* = Gamma_* and Gamma_j = 0 (j not i, i*) on all their models."""
     failing = []
-    gamma = analysis.gamma_star
-    best = indicator([analysis.best_arm], analysis.structure.n_arms)
-    for arm in analysis.other_arms:
-        rest = np.ones(analysis.structure.n_arms)
-        rest[[arm, analysis.best_arm]] = 0.0
-        farthest = analysis.distances.farthest(arm, best)
+    gamma = truth.gamma_star
+    best = indicator([truth.best_arm], truth.structure.n_arms)
+    for arm in truth.other_arms:
+        rest = np.ones(truth.structure.n_arms)
+        rest[[arm, truth.best_arm]] = 0.0
+        farthest = truth.distances.farthest(arm, best)
         if (
-            farthest > gamma + analysis.tolerance and not _close(farthest, gamma)
-        ) or analysis.distances.farthest(arm, rest) > analysis.tolerance:
+            farthest > gamma + truth.tolerance and not _close(farthest, gamma)
+        ) or truth.distances.farthest(arm, rest) > truth.tolerance:
             failing.append(arm)
     return tuple(failing)
 

@@ -7,15 +7,15 @@ SAE plays in phase h lie between `guaranteed[h]` and `active[h]` (Theorem 7, for
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.information.truth import Truth, indicator
 
 Arms = tuple[int, ...]
-SAME = 1.0 - 1e-12  # 0.7 - 0.2 is a half, whatever its last bit says
+JUST_REACHED = 1.0 - 1e-12  # of a threshold: 0.7 - 0.2 is a half, whatever its last bit says
 
 
 @dataclass(frozen=True)
@@ -44,40 +44,31 @@ def margin_factor(horizon: int, beta: float) -> float:
     return math.sqrt((beta + 1.0) ** 2 + 1.0 / math.log(horizon)) / (beta - 1.0)
 
 
-def eliminate(
-    horizon: int,
-    beta: float,
-    best_arms: Arms,
-    gaps: Floats,
-    hardness: Callable[[int, Floats], float],
-    largest_gap: float = 1.0,
-) -> Elimination:
+def eliminate(truth: Truth, horizon: int, beta: float, largest_gap: float = 1.0) -> Elimination:
     """Follow the definitions of Section 3.2 until every arm with a positive gap is removed.
 
-    `hardness(arm, weights)` is the infimum over the models of `arm` of the largest weighted model gap.
     Removal in phase h needs a model gap of `largest_gap` 2^-h. The loop ends: the true model keeps the
     best arm in every `guaranteed` set, and max(Gamma_i, Gamma_i*) >= Delta_i / 2 on the models of i.
     """
     factor = margin_factor(horizon, beta)
-    last_phase = dict.fromkeys(best_arms, math.inf)
+    last_phase = dict.fromkeys(truth.best_arms, math.inf)
     helpers: dict[int, Arms] = {}
     active: list[Arms] = []
     removed: list[Arms] = []
     guaranteed: list[Arms] = []
-    left = best_arms
+    left = truth.best_arms
     threshold = largest_gap
-    while not removed or any(gaps[arm] > 0.0 for arm in left):
+    while not removed or any(truth.gaps[arm] > 0.0 for arm in left):
         phase = len(removed)
         stays = (
-            left
-            if phase == 0
-            else _guaranteed(left, threshold, factor, phase, last_phase, hardness, gaps)
+            left if phase == 0 else _guaranteed(truth, left, threshold, factor, phase, last_phase)
         )
         with_arm = {arm: tuple(sorted({*stays, arm})) for arm in left}
         gone = tuple(
             arm
             for arm in left
-            if threshold * SAME <= hardness(arm, indicator(with_arm[arm], len(gaps)))
+            if threshold * JUST_REACHED
+            <= _hardness(truth, arm, indicator(with_arm[arm], len(truth.gaps)))
         )
         for arm in gone:
             last_phase[arm] = phase
@@ -93,26 +84,25 @@ def eliminate(
 
 
 def _guaranteed(
+    truth: Truth,
     left: Arms,
     threshold: float,
     factor: float,
     phase: int,
     last_phase: dict[int, float],
-    hardness: Callable[[int, Floats], float],
-    gaps: Floats,
 ) -> Arms:
     """Return the arms of `left` that are surely played in this phase."""
-    weights = np.zeros(len(gaps))
+    weights = np.zeros(len(truth.gaps))
     for arm, last in last_phase.items():
         weights[arm] = 2.0 ** -max(phase - last - 1.0, 0.0)
-    hard = {arm: hardness(arm, weights) for arm in left}
+    hard = {arm: _hardness(truth, arm, weights) for arm in left}
     return tuple(  # infinity times 0 is 0 (I-5)
         arm for arm in left if hard[arm] == 0.0 or 2.0 * threshold > factor * hard[arm]
     )
 
 
-def indicator(arms: Iterable[int], count: int) -> Floats:
-    """Return weights that are 1 for these arms and 0 for the others."""
-    weights = np.zeros(count)
-    weights[list(arms)] = 1.0
-    return weights
+def _hardness(truth: Truth, arm: int, weights: Floats) -> float:
+    """Return the infimum over the models of `arm` of the largest weighted model gap."""
+    gap = truth.distances.nearest(arm, weights).gap
+    tied = truth.gaps[arm] == 0.0  # a costly arm's gap is small, but never 0
+    return 0.0 if tied and gap <= truth.tolerance else gap

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from structured_bandits.information.graves_lai import cheapest_allocation
+from structured_bandits.information.truth import Truth
 from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
 from structured_bandits.theory.classes import outside_constant_regret, outside_worst_case
-
-if TYPE_CHECKING:
-    from structured_bandits.theory.analysis import Analysis
 
 
 def omega(x: float) -> int:
@@ -26,19 +24,19 @@ def omega(x: float) -> int:
     return math.ceil(-x * float(lambertw(-1.0 / x, -1).real))
 
 
-def burnetas_katehakis(analysis: Analysis, horizon: int, sigma: float) -> Bound:
+def burnetas_katehakis(truth: Truth, horizon: int, sigma: float) -> Bound:
     """Return Theorem 2 for Gaussian rewards: the coefficient of log n is 2 sigma^2 Delta / Psi (I-8)."""
-    hard = hardness(analysis, lambda arm: (arm,), optimistic=True)
-    printed = cost_over_hardness(analysis, hard) * math.log(horizon)
+    hard = hardness(truth, lambda arm: (arm,), optimistic=True)
+    printed = cost_over_hardness(truth, hard) * math.log(horizon)
     return Bound(
         f"Burnetas–Katehakis, Gaussian sigma={sigma:g} (Theorem 2)",
         "any consistent",
         "lower",
         2.0 * sigma**2 * printed,
         [
-            *truth_checks(analysis),
+            *truth_checks(truth),
             (
-                not outside_worst_case(analysis),
+                not outside_worst_case(truth),
                 "the structure is not in the worst-case class Omega^wc",
             ),
         ],
@@ -48,12 +46,12 @@ def burnetas_katehakis(analysis: Analysis, horizon: int, sigma: float) -> Bound:
     )
 
 
-def graves_lai_bound(analysis: Analysis, horizon: int, family: str, sigma: float) -> Bound:
+def graves_lai_bound(truth: Truth, horizon: int, family: str, sigma: float) -> Bound:
     """Return the Graves-Lai bound at a horizon."""
     scale = f" sigma={sigma:g}" if family == "gaussian" else ""
     constant, why = math.nan, ""
     try:
-        constant = analysis.lower_bound(family, sigma).constant
+        constant = cheapest_allocation(truth, family, sigma).constant
     except ValueError as error:
         why = str(error)
     return Bound(
@@ -61,81 +59,79 @@ def graves_lai_bound(analysis: Analysis, horizon: int, family: str, sigma: float
         "any consistent",
         "lower",
         constant * math.log(horizon),
-        [*truth_checks(analysis), (not why, why)],
+        [*truth_checks(truth), (not why, why)],
         note="asymptotic: coefficient × log n",
     )
 
 
-def constant_regret(analysis: Analysis, horizon: int, sigma: float, convergence: float) -> Bound:
+def constant_regret(truth: Truth, horizon: int, sigma: float, convergence: float) -> Bound:
     """Return Theorem 6 for Gaussian rewards, for super-fast convergent policies with constant c.
 
     The paper has sigma^2 = 1/2 and looks at t = 1/Gamma_*^2 pulls; t must be a whole number (I-21), so
     it is rounded down, which keeps every step of the proof.
     """
-    gamma = analysis.gamma_star
+    gamma = truth.gamma_star
     possible = 0.0 < gamma < math.inf
     t = math.floor(2.0 * sigma**2 / gamma**2 * (1.0 + 1e-12)) if possible else 0
     checks = [
-        *truth_checks(analysis),
+        *truth_checks(truth),
         (
-            not outside_constant_regret(analysis),
+            not outside_constant_regret(truth),
             "the structure is not in the constant-regret class Omega^cr",
         ),
         (possible, f"Gamma_* is {gamma:g}"),
     ]
     if possible:
-        checks += _time_checks(analysis, horizon, t, convergence)
+        checks += _time_checks(truth, horizon, t, convergence)
     return Bound(
         f"constant regret, Gaussian sigma={sigma:g} (Theorem 6)",
         f"E[T_i(t)] <= {convergence:g} log t / Delta_i², without a horizon",
         "lower",
-        2.0 * sigma**2 * _half_regret(analysis, t, convergence),
+        2.0 * sigma**2 * _half_regret(truth, t, convergence),
         checks,
-        _half_regret(analysis, 1.0 / gamma**2 if possible else 0.0, convergence),
+        _half_regret(truth, 1.0 / gamma**2 if possible else 0.0, convergence),
         "I-21",
     )
 
 
-def _time_checks(analysis: Analysis, horizon: int, t: int, convergence: float) -> list[Check]:
+def _time_checks(truth: Truth, horizon: int, t: int, convergence: float) -> list[Check]:
     """Return the conditions on t pulls; d is the sum of the inverse squared gaps of all other arms."""
-    gaps = [float(gap) for arm, gap in enumerate(analysis.gaps) if arm != analysis.best_arm]
+    gaps = [float(gap) for arm, gap in enumerate(truth.gaps) if arm != truth.best_arm]
     tied = min(gaps) == 0.0
     d = math.inf if tied else sum(1.0 / gap**2 for gap in gaps)
     needed = math.inf if tied else omega(2.0 * convergence * d)
     return [
-        (analysis.gamma_star < min(gaps), "Gamma_* is not below the smallest gap"),
+        (truth.gamma_star < min(gaps), "Gamma_* is not below the smallest gap"),
         (t >= needed, f"2 sigma²/Gamma_*² = {t:g} is below omega(2cd) = {needed:g}"),
         (horizon >= t, f"horizon={horizon}: the theorem needs 2 sigma²/Gamma_*² = {t:g}"),
         (
-            _log_argument(analysis, t, convergence) > 1.0,
+            _log_argument(truth, t, convergence) > 1.0,
             "the argument of the logarithm is at most 1: the bound says nothing",
         ),
     ]
 
 
-def _half_regret(analysis: Analysis, t: float, convergence: float) -> float:
+def _half_regret(truth: Truth, t: float, convergence: float) -> float:
     """Return the sum of Delta_i / (2 Psi(Theta*_i, {i})) times the logarithm, at least 0."""
-    argument = _log_argument(analysis, t, convergence)
+    argument = _log_argument(truth, t, convergence)
     if argument <= 1.0:
         return 0.0
-    hard = hardness(analysis, lambda arm: (arm,))
-    return 0.5 * math.log(argument) * cost_over_hardness(analysis, hard)
+    hard = hardness(truth, lambda arm: (arm,))
+    return 0.5 * math.log(argument) * cost_over_hardness(truth, hard)
 
 
-def _log_argument(analysis: Analysis, t: float, convergence: float) -> float:
+def _log_argument(truth: Truth, t: float, convergence: float) -> float:
     """Return Delta^2 t / (4 e^2 c log t), Delta being the least lead of a rival over i*."""
     if t <= 1.0:
         return 0.0
-    lead = min(
-        analysis.distances.smallest_lead(arm, analysis.best_arm) for arm in analysis.other_arms
-    )
+    lead = min(truth.distances.smallest_lead(arm, truth.best_arm) for arm in truth.other_arms)
     return lead**2 * t / (4.0 * math.e**2 * convergence * math.log(t))
 
 
-def truth_checks(analysis: Analysis) -> list[Check]:
+def truth_checks(truth: Truth) -> list[Check]:
     """Return what every theorem assumes of the truth."""
-    ties = int((analysis.gaps == 0.0).sum())
+    ties = int((truth.gaps == 0.0).sum())
     return [
-        (analysis.inside, "the truth is not a model of the structure"),
+        (truth.inside, "the truth is not a model of the structure"),
         (ties == 1, f"the truth has {ties} best arms"),
     ]

@@ -1,4 +1,4 @@
-"""The Graves-Lai bound of linear arms with Gaussian rewards, as one cone program (ALGORITHMS 4.3).
+"""The Graves-Lai bound of linear arms with Gaussian rewards, as one cone program.
 
 The least divergence of a confusing model that makes arm x best is Delta_x^2 / (2 sigma^2 q_x), where q_x
 is the least sum of u_a^2 / eta_a over all ways to write x = sum of u_a a + v x*. So the allocation eta
@@ -12,8 +12,32 @@ import math
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.errors import ParameterError, StructuredBanditsError
+from structured_bandits.checks import checked_above
+from structured_bandits.errors import ParameterError
+from structured_bandits.information.graves_lai import LowerBound
+from structured_bandits.information.truth import Truth
+from structured_bandits.programs.cones import least_over_cones
 from structured_bandits.structures.base import Structure
+
+
+def cone_allocation(truth: Truth, sigma: float) -> LowerBound:
+    """Return the Graves-Lai bound for Gaussian rewards, if arms are linear and without bounds.
+
+    It has infinite pulls of an arm that ties with the best one.
+    """
+    sigma = checked_above("sigma", sigma, 0.0)
+    features, gaps = linear_features(truth.structure), truth.gaps
+    others = np.arange(len(gaps)) != truth.best_arm
+    if not gaps[others].all():
+        allocation = np.where(gaps == 0.0, math.inf, 0.0) * others
+    else:
+        allocation = np.zeros(len(gaps))
+        allocation[others] = _cheapest(
+            features[others], features[truth.best_arm], gaps[others], sigma
+        )
+    tied = not np.isfinite(allocation).all()
+    constant = math.inf if tied else float(gaps @ allocation)
+    return LowerBound("gaussian", constant, allocation, ())
 
 
 def linear_features(structure: Structure) -> Floats:
@@ -27,37 +51,13 @@ def linear_features(structure: Structure) -> Floats:
     return pieces[0].slopes
 
 
-def cone_bound(features: Floats, gaps: Floats, best_arm: int, sigma: float) -> Floats:
-    """Return the cheapest allocation; infinite pulls of an arm that ties with the best one."""
-    others = np.arange(len(gaps)) != best_arm
-    if not gaps[others].all():
-        return np.where(gaps == 0.0, math.inf, 0.0) * others
-    try:
-        import clarabel
-    except ImportError:
-        raise ParameterError(
-            "method='cone' needs clarabel: pip install 'structured-bandits[cones]'"
-        ) from None
-    from scipy import sparse
-
-    matrix, right, sizes = _program(features[others], features[best_arm], gaps[others], sigma)
-    count = int(others.sum())
+def _cheapest(arms: Floats, best: Floats, gaps: Floats, sigma: float) -> Floats:
+    """Return the cheapest pulls of the arms other than the best one."""
+    matrix, right, (equations, limits) = _program(arms, best, gaps, sigma)
     cost = np.zeros(matrix.shape[1])
-    cost[:count] = gaps[others]
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = 1e-10
-    cones = [clarabel.ZeroConeT(sizes[0]), clarabel.NonnegativeConeT(sizes[1])]
-    cones += [clarabel.SecondOrderConeT(3)] * (count * count)
-    nothing = sparse.csc_matrix((len(cost), len(cost)))
-    found = clarabel.DefaultSolver(
-        nothing, cost, sparse.csc_matrix(matrix), right, cones, settings
-    ).solve()
-    if str(found.status) not in ("Solved", "AlmostSolved"):
-        raise StructuredBanditsError(f"the cone program was not solved: {found.status}")
-    allocation = np.zeros(len(gaps))
-    allocation[others] = np.array(found.x)[:count]
-    return allocation
+    cost[: len(gaps)] = gaps
+    found = least_over_cones(cost, matrix, right, equations, limits, "method='cone'")
+    return found[: len(gaps)]
 
 
 def _program(

@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.information.divergence import Information
 from structured_bandits.programs.quadratic import least_quadratic
 from structured_bandits.structures.curves.minimax import lowest_maximum
 from structured_bandits.structures.polyhedral.regions import Region
 from structured_bandits.structures.questions import Model
-from structured_bandits.theory.information import SAME, Information
 
 HALVINGS = 60  # of an interval of models, which exhausts its floats
 INWARD = 1e-9  # how far from an end at which a divergence is infinite: it is a limit of the others
@@ -135,10 +135,7 @@ class RegionSet:
 
     def means(self, x: Floats) -> Floats:
         """Return the means of a model; probabilities that only rounding keeps from 0 or 1 are these."""
-        means = self._region.polytope.means(x)
-        if self._information.family == "gaussian":
-            return means
-        return np.where(means < SAME, 0.0, np.where(means > 1.0 - SAME, 1.0, means))
+        return self._information.snapped(self._region.polytope.means(x))
 
     def model(self, x: Floats) -> Model:
         """Return what the structure calls a model."""

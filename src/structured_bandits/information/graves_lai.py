@@ -10,17 +10,18 @@ approximation from below, good to about eight digits.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.checks import checked_above
+from structured_bandits.information.confusing_sets import ConfusingSet, RegionSet, SegmentSet
+from structured_bandits.information.divergence import Information
+from structured_bandits.information.truth import Truth
 from structured_bandits.programs.linear import maximise
 from structured_bandits.structures.polyhedral.regions import Region
 from structured_bandits.structures.questions import Confusing, Model
-from structured_bandits.theory.confusing_sets import ConfusingSet, RegionSet, SegmentSet
-from structured_bandits.theory.information import Information
 
 SLACK = 1e-8  # by which a constraint may be missed
 SMALL = 1e-9  # cost of a pull beside its gap: among equally cheap allocations, the smallest
@@ -42,17 +43,24 @@ class LowerBound:
     binding: tuple[Model, ...]
 
 
-def graves_lai(
-    confusing: Sequence[Confusing],
-    means: Floats,
-    gaps: Floats,
-    best_arm: int,
-    family: str,
-    sigma: float,
-) -> LowerBound:
-    """Solve the program for the confusing models given."""
-    program = _Program(Information(means, best_arm, family, sigma), gaps)
-    for models in confusing:
+def cheapest_allocation(truth: Truth, family: str, sigma: float = 0.5) -> LowerBound:
+    """Return the cheapest pulls that refute every model confused with the truth, and what they cost.
+
+    `family` is that of the rewards (`families`), `sigma` the standard deviation of Gaussian ones. The
+    truth need not be true: a policy may ask with estimated means, by `truth_of(structure, estimates)`,
+    and pull in proportion to the `allocation`. Estimates outside the structure are answered as they
+    are: confusing models are those that have the estimated mean of the estimated best arm.
+
+    >>> from structured_bandits import FiniteStructure
+    >>> from structured_bandits.information.truth import truth_of
+    >>> truth = truth_of(FiniteStructure([[0.75, 0.25], [0.75, 1.0]]), [0.75, 0.25])
+    >>> bound = cheapest_allocation(truth, "gaussian", sigma=0.75)
+    >>> [round(pulls, 6) for pulls in bound.allocation.tolist()], round(bound.constant, 6)
+    ([0.0, 2.0], 1.0)
+    """
+    sigma = checked_above("sigma", sigma, 0.0)
+    program = _Program(Information(truth.means, truth.best_arm, family, sigma), truth.gaps)
+    for models in truth.confusing_sets():
         program.add(models)
     return program.solve()
 

@@ -1,0 +1,1 @@
+"""What pulls can tell: the truth, the models confused with it, and the cheapest way to refute them."""

@@ -1,0 +1,59 @@
+"""What a pull of each arm tells between the truth and another model: divergences and their slopes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.errors import ParameterError
+from structured_bandits.families import divergence_of
+
+#: By which rounding may put a mean outside those of its family, or keep it from their ends.
+MEAN_ROUNDING = 5e-11
+
+
+class Information:
+    """Divergences from the true means, for rewards of a family.
+
+    The best arm tells nothing: the models in question have its true mean, up to a tolerance.
+    """
+
+    def __init__(self, means: Floats, best_arm: int, family: str, sigma: float) -> None:
+        self._divergence = divergence_of(family)
+        self.best_arm, self.family, self.sigma = best_arm, family, sigma
+        self.check(means)
+        self.truth = self._clipped(means)
+
+    def check(self, means: Floats) -> None:
+        """Raise if means cannot be those of rewards of the family."""
+        lowest, highest = self._divergence.lowest, self._divergence.highest
+        bad = means[(means < lowest - MEAN_ROUNDING) | (means > highest + MEAN_ROUNDING)]
+        if len(bad):
+            raise ParameterError(
+                f"family={self.family!r}: a mean of {bad[0]:g} is no probability; "
+                "use family='gaussian'"
+            )
+
+    def of(self, means: Floats) -> Floats:
+        """Return the divergence of other means (a vector, or models x arms), by arm."""
+        divergence = self._divergence.value(self.truth, self._clipped(means), self.sigma)
+        divergence[..., self.best_arm] = 0.0
+        return divergence
+
+    def slope(self, means: Floats) -> Floats:
+        """Return the derivatives of the divergences by the other means."""
+        return self._divergence.slope(self.truth, self._clipped(means), self.sigma)
+
+    def curvature(self, means: Floats) -> Floats:
+        """Return the second derivatives of the divergences by the other means."""
+        return self._divergence.curvature(self.truth, self._clipped(means), self.sigma)
+
+    def snapped(self, means: Floats) -> Floats:
+        """Return means; those that only rounding keeps from an end of their range are this end."""
+        lowest, highest = self._divergence.lowest, self._divergence.highest
+        low, high = means < lowest + MEAN_ROUNDING, means > highest - MEAN_ROUNDING
+        return np.where(low, lowest, np.where(high, highest, means))
+
+    def _clipped(self, means: Floats) -> Floats:
+        """Return means, those that rounding put outside their range set right."""
+        return np.clip(means, self._divergence.lowest, self._divergence.highest)
