@@ -70,6 +70,12 @@ def test_another_name_is_refused_with_those_that_are_accepted(name: object) -> N
         checked_family(name)
     expected = f"family={name!r}: accepted are 'bernoulli', 'gaussian' and 'bounded'"
     assert str(error.value) == expected
+    analysis = sb.analyse(sb.FiniteStructure([[0.8, 0.3], [0.8, 0.9]]), 0)
+    with pytest.raises(sb.ParameterError) as error:
+        analysis.lower_bound(name)  # type: ignore[arg-type]
+    assert str(error.value) == f"family={name!r}: accepted are 'bernoulli' and 'gaussian'"
+    with pytest.raises(sb.ParameterError, match=r"accepted are 'bounded'$"):
+        checked_family(name, ["bounded"])
 
 
 def test_bounded_rewards_have_no_graves_lai_bound_and_the_message_says_what_to_take() -> None:

@@ -6,7 +6,7 @@ This is their one definition: policies, worlds and theory take the same names an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,15 +109,21 @@ FAMILIES = {
 }
 
 
-def checked_family(name: Any) -> str:
-    """Return the name of a family; raise if there is none of this name.
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them: 'a', 'b' and 'c'."""
+    *others, last = map(repr, names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def checked_family(name: Any, accepted: Iterable[str] = tuple(FAMILIES)) -> str:
+    """Return the name of a family if it is one of those accepted: all of them, unless told otherwise.
 
     >>> checked_family("gaussian")
     'gaussian'
     """
-    if not isinstance(name, str) or name not in FAMILIES:
-        *others, last = (f"{known!r}" for known in FAMILIES)
-        raise ParameterError(f"family={name!r}: accepted are {', '.join(others)} and {last}")
+    names = tuple(accepted)
+    if not isinstance(name, str) or name not in names:
+        raise ParameterError(f"family={name!r}: accepted are {_listed(names)}")
     return name
 
 
@@ -130,11 +136,11 @@ def divergence_of(name: Any) -> Divergence:
     >>> float(divergence_of("gaussian").value(0.25, 0.75, 0.5))
     0.5
     """
-    divergence = FAMILIES[checked_family(name)].divergence
-    if divergence is None:
+    parametric = {f.name: f.divergence for f in FAMILIES.values() if f.divergence is not None}
+    if isinstance(name, str) and name in FAMILIES and name not in parametric:
         raise ParameterError(
             f"family={name!r}: the means of such rewards do not determine their divergence, so the "
             "Graves-Lai bound is not defined; take family='bernoulli' for rewards in [0, 1]: of all "
             "that have the same means, those that are 0 or 1 are the hardest to tell apart"
         )
-    return divergence
+    return parametric[checked_family(name, parametric)]
