@@ -266,11 +266,11 @@ class Lazy(NamedTuple):
     def init(self):
         return (np.zeros(1),)
 
-    def plan(self, state, t, limit, quota, rng):
+    def plan(self, state, now, quota, rng):
         quota[:] = 0
         return 0
 
-    def observe(self, state, pulls, sums):
+    def observe(self, state, seen):
         pass
 
 

@@ -152,14 +152,14 @@ OWN_POLICY = """
         def init(self):
             return State(np.zeros(2, np.int64))
 
-        def plan(self, state, t, limit, quota, rng):
+        def plan(self, state, now, quota, rng):
             wanted = np.zeros(2, np.int64)  # its own memory, as a user would
             wanted[ARM] = 3
             quota[:] = wanted
             return 0
 
-        def observe(self, state, pulls, sums):
-            state.pulls[:] += pulls
+        def observe(self, state, seen):
+            state.pulls[:] += seen.pulls
 
     if __name__ == "__main__":
         results = [

@@ -14,6 +14,7 @@ from structured_bandits.errors import (
     MeansOutsideUnitIntervalWarning,
     ParameterError,
     RewardError,
+    SlowSimulationWarning,
     StructuredBanditsError,
     StructureError,
 )
@@ -26,6 +27,7 @@ from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.wagp import WAGP
+from structured_bandits.protocol import Now, Outcome, Paid, Seen
 from structured_bandits.simulation.result import Result, load_result
 from structured_bandits.simulation.simulate import simulate, simulate_random
 from structured_bandits.structures.builders.combine import (
@@ -75,6 +77,9 @@ __all__ = [
     "GreedyMLE",
     "ImprovedUCB",
     "MeansOutsideUnitIntervalWarning",
+    "Now",
+    "Outcome",
+    "Paid",
     "ParameterError",
     "Piece",
     "PolyhedralStructure",
@@ -82,6 +87,8 @@ __all__ = [
     "Reading",
     "Result",
     "RewardError",
+    "Seen",
+    "SlowSimulationWarning",
     "StructureError",
     "StructuredBanditsError",
     "Tape",

@@ -29,5 +29,9 @@ class FileFormatError(StructuredBanditsError):
     """A file or a snapshot cannot be read; the message names the place."""
 
 
+class SlowSimulationWarning(UserWarning):
+    """Simulations will be slower than they could be; the message says why and what helps."""
+
+
 class MeansOutsideUnitIntervalWarning(UserWarning):
     """A structure holds means outside [0, 1] (erratum I-11)."""

@@ -16,25 +16,52 @@ import structured_bandits as sb
 def test_bernoulli_blocks_are_binomial() -> None:
     world = sb.Bernoulli([0.3, 1.0, 0.0])
     rng = np.random.default_rng(0)
-    sums = [world.draw(0, 0, 20, rng) for _ in range(20_000)]
+    sums = [world.draw(0, 0, 20, rng).total for _ in range(20_000)]
     observed = np.bincount(np.array(sums, int), minlength=21)
     expected = 20_000 * stats.binom.pmf(np.arange(21), 20, 0.3)
     few = expected < 5
     observed = np.append(observed[~few], observed[few].sum())
     expected = np.append(expected[~few], expected[few].sum())
     assert stats.chisquare(observed, expected).pvalue > 1e-4
-    ones = [world.draw(0, 0, 1, rng) for _ in range(20_000)]
+    ones = [world.draw(0, 0, 1, rng).total for _ in range(20_000)]
     assert set(ones) == {0.0, 1.0}
     assert abs(np.mean(ones) - 0.3) < 4 * np.sqrt(0.21 / 20_000)
-    assert world.draw(1, 0, 7, rng) == 7.0
-    assert world.draw(2, 0, 7, rng) == 0.0
+    assert world.draw(1, 0, 7, rng) == (7, 7.0, 7.0)
+    assert world.draw(2, 0, 7, rng) == (7, 0.0, 0.0)
 
 
 def test_gaussian_blocks_are_normal() -> None:
     world = sb.Gaussian([0.3], sigma=2.0)
     rng = np.random.default_rng(1)
-    sums = [world.draw(0, 0, 25, rng) for _ in range(5000)]
+    sums = [world.draw(0, 0, 25, rng).total for _ in range(5000)]
     assert stats.kstest(sums, "norm", args=(25 * 0.3, 5 * 2.0)).pvalue > 1e-4
+
+
+def test_sums_and_squares_of_gaussian_blocks_have_their_joint_law() -> None:
+    """As if drawn one by one: sum, spread around the mean, and the two independent (Cochran)."""
+    world, rng, count = sb.Gaussian([0.3], sigma=2.0), np.random.default_rng(4), 6
+    single = rng.normal(0.3, 2.0, (5000, count))
+    spread = {
+        "blocks": [
+            p.squares - p.total**2 / count
+            for p in (world.draw(0, 0, count, rng) for _ in range(5000))
+        ],
+        "one by one": (single**2).sum(axis=1) - single.sum(axis=1) ** 2 / count,
+    }
+    assert stats.ks_2samp(spread["blocks"], spread["one by one"]).pvalue > 1e-4
+    blocks = [world.draw(0, 0, count, rng) for _ in range(5000)]
+    total = np.array([p.total for p in blocks])
+    inner = np.array([p.squares for p in blocks]) - total**2 / count
+    assert abs(stats.spearmanr(np.abs(total - count * 0.3), inner).statistic) < 4 / np.sqrt(5000)
+    one = world.draw(0, 0, 1, rng)
+    assert one.squares == one.total**2
+
+
+def test_families_of_worlds() -> None:
+    assert sb.Bernoulli([0.5]).family == "bernoulli"
+    assert sb.Gaussian([0.5]).family == "gaussian"
+    assert sb.Tape([[0, 1], [1, 1]]).family == "bernoulli"
+    assert sb.Tape([[0, 0.5], [1, 1]]).family == "bounded"
 
 
 def test_a_tape_pays_what_is_on_it() -> None:
@@ -45,7 +72,8 @@ def test_a_tape_pays_what_is_on_it() -> None:
         for first in range(5):
             for last in range(first, 5):
                 block = tape.draw(arm, first, last - first + 1, rng)
-                assert block == rewards[arm, first : last + 1].sum()
+                part = rewards[arm, first : last + 1]
+                assert block == (len(part), part.sum(), (part * part).sum())
     assert tape.means.tolist() == pytest.approx([0.6, 0.35])
     assert sb.Tape(rewards, means=[0.5, 0.4]).means.tolist() == [0.5, 0.4]
 
@@ -66,7 +94,9 @@ def law_until(count: int, misses: int, p: float) -> dict[tuple[int, int], float]
 def test_a_streak_stops_as_if_drawn_one_by_one(count: int, misses: int, p: float) -> None:
     world, rng = sb.Bernoulli([p]), np.random.default_rng(count)
     runs = 20_000
-    seen = Counter(world.draw_until(0, 0, count, misses, rng) for _ in range(runs))
+    paid = [world.draw_until(0, 0, count, misses, rng) for _ in range(runs)]
+    assert all(each.squares == each.total for each in paid)
+    seen = Counter((each.pulls, each.total) for each in paid)
     law = law_until(count, misses, p)
     assert sum(law.values()) == pytest.approx(1.0)
     assert set(seen) <= set(law)
@@ -81,10 +111,10 @@ def test_a_streak_stops_as_if_drawn_one_by_one(count: int, misses: int, p: float
 
 def test_a_tape_stops_after_the_misses() -> None:
     tape, rng = sb.Tape([[1, 0.5, 1, 0, 1, 1, 0]]), np.random.default_rng(0)
-    assert tape.draw_until(0, 0, 7, 0, rng) == (2, 1.5)
-    assert tape.draw_until(0, 0, 7, 1, rng) == (4, 2.5)
-    assert tape.draw_until(0, 2, 5, 1, rng) == (5, 3.0)
-    assert tape.draw_until(0, 2, 2, 5, rng) == (2, 1.0)
+    assert tape.draw_until(0, 0, 7, 0, rng) == (2, 1.5, 1.25)
+    assert tape.draw_until(0, 0, 7, 1, rng) == (4, 2.5, 2.25)
+    assert tape.draw_until(0, 2, 5, 1, rng) == (5, 3.0, 3.0)
+    assert tape.draw_until(0, 2, 2, 5, rng) == (2, 1.0, 1.0)
 
 
 def test_worlds_are_values() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -155,7 +156,7 @@ def test_a_late_reward_of_an_earlier_plan_makes_it_plan_anew() -> None:
     agent.tell(late.id, 0.0)
     assert agent.pulls.tolist()[0] >= 31
     fresh = sb.Agent(sb.UCB(2, alpha=0.01))
-    fresh.learn(agent.pulls, [agent._state.sums[0], agent._state.sums[1]])
+    fresh.learn(agent.pulls, agent._state.data.sums)
     assert agent.plan.tolist() == fresh.plan.tolist()
 
 
@@ -209,11 +210,20 @@ def test_a_restored_agent_asks_the_same_arms(index: int) -> None:
         assert twin.to_json() == agent.to_json()
 
 
+def resealed(text: str) -> str:
+    """An edited snapshot with a checksum that fits it: what only the checks of its numbers can tell."""
+    saved = json.loads(text)
+    inner = json.dumps(saved["content"], separators=(",", ":"))
+    saved["checksum"] = hashlib.sha256(inner.encode()).hexdigest()[:16]
+    return json.dumps(saved)
+
+
 def test_snapshots_are_plain_json_with_the_structure_by_hash() -> None:
     text = sb.Agent(sb.SAE(R, 100)).to_json()
     saved = json.loads(text, parse_constant=pytest.fail)  # no NaN, no Infinity
-    assert saved["structured_bandits_agent"] == 1
-    assert saved["policy"]["structure"] == R.fingerprint
+    assert saved["structured_bandits_agent"] == 2
+    assert saved["content"]["policy"]["structure"] == R.fingerprint
+    assert saved["content"]["library"] == sb.__version__
     assert "0.92" not in text
 
 
@@ -221,15 +231,23 @@ def test_snapshots_are_plain_json_with_the_structure_by_hash() -> None:
     ("change", "message"),
     [
         (lambda text: "{", "the snapshot is not JSON"),
-        (lambda text: "[]", "the snapshot has version None; this version of the library reads 1"),
-        (lambda text: text.replace('agent": 1', 'agent": 99'), "the snapshot has version 99"),
         (
-            lambda text: text.replace('"pulls"', '"pills"'),
+            lambda text: "[]",
+            "the snapshot has version None; this version of the library reads 1 to 2",
+        ),
+        (lambda text: text.replace('agent":2', 'agent":99'), "the snapshot has version 99"),
+        (lambda text: text.replace('"told":[0', '"told":[1'), "the snapshot was edited or damaged"),
+        (
+            lambda text: resealed(text.replace('"pulls"', '"pills"')),
             "the snapshot is damaged: KeyError 'pulls'",
         ),
-        (lambda text: text.replace('"_quota": [0, ', '"_quota": ['), "the snapshot is damaged"),
-        (lambda text: text.replace('"_quota": [0, ', '"_quota": [-1, '), "the snapshot is damaged"),
+        (lambda text: resealed(text.replace('"told":[0,', '"told":[')), "the snapshot is damaged"),
+        (
+            lambda text: resealed(text.replace('"told":[0,', '"told":[-1,')),
+            "the snapshot is damaged",
+        ),
         (lambda text: '{"structured_bandits_agent": 1, "policy": "x"}', "the snapshot has version"),
+        (lambda text: '{"structured_bandits_agent": 2, "content": 1}', "the snapshot has version"),
     ],
 )
 def test_damaged_snapshots_are_refused(change: Any, message: str) -> None:
@@ -334,9 +352,24 @@ def test_unbounded_rewards_are_taken() -> None:
     assert agent.pulls.sum() == 1
 
 
+class Armless(NamedTuple):
+    """A policy that does not say how many arms it has."""
+
+    def init(self) -> Any:
+        return ()
+
+    def plan(self, state: Any, now: sb.Now, quota: Any, rng: Any) -> int:
+        return 0
+
+    def observe(self, state: Any, seen: sb.Seen) -> None:
+        pass
+
+
 def test_an_agent_needs_a_policy() -> None:
-    with pytest.raises(sb.ParameterError, match="expected a policy with n_arms"):
+    with pytest.raises(sb.ParameterError, match="expected a policy such as"):
         sb.Agent(object())
+    with pytest.raises(sb.ParameterError, match="expected a policy with n_arms"):
+        sb.Agent(Armless())
 
 
 def test_empty_sets_are_counted_as_they_are_met() -> None:

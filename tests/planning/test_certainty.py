@@ -16,7 +16,7 @@ from support.cases import draw_case
 from support.play import play
 
 import structured_bandits as sb
-from structured_bandits.planning.confidence import confidence_box
+from structured_bandits.planning.confidence import Data, fresh_box, write_box
 from structured_bandits.planning.leads import highest_index
 
 CASES, PLANS = 150, 25
@@ -35,15 +35,15 @@ def awkward_means(cells: Any, arm: int, low: float, high: float, radius: float) 
 
 def chosen(policy: Any, state: Any, arm: int, pulls: int, mean: float, t: int) -> tuple[int, bool]:
     """What SUCB chooses if `arm` had this mean over so many pulls, and whether the set is empty."""
-    counts, sums = state.pulls.copy(), state.sums.copy()
-    counts[arm], sums[arm] = pulls, mean * pulls
-    low, high = np.zeros(len(sums)), np.zeros(len(sums))
+    data = Data(state.data.pulls.copy(), state.data.sums.copy())
+    data.pulls[arm], data.sums[arm] = pulls, mean * pulls
+    box = fresh_box(len(data.pulls))
     budget = 4.0 * policy.sigma**2 * policy.alpha * math.log(t + 1)
-    confidence_box(counts, sums, budget, low, high)
-    choice = policy.cells.optimistic_arm(low, high)
+    write_box(data, budget, box)
+    choice = policy.cells.optimistic_arm(box, policy.cells.fresh_notes())
     if choice >= 0:
         return choice, False
-    return highest_index(counts, sums, budget, state.candidates).arm, True
+    return highest_index(data, budget, state.candidates).arm, True
 
 
 @pytest.mark.parametrize("kind", ["finite", "curves"])
@@ -55,8 +55,9 @@ def test_nothing_can_change_the_choice_within_a_plan(kind: str) -> None:
         policy = sb.SUCB(case.structure, alpha=float(10 ** rng.uniform(-2.0, 0.5)))
         state, t = policy.init(), 0
         for _ in range(PLANS):
-            plan = policy.streak(state, t, 10**6, rng)
-            total, before = float(state.sums[plan.arm]), int(state.pulls[plan.arm])
+            plan = policy.streak(state, sb.Now(t, 10**6), rng)
+            data = state.data
+            total, before = float(data.sums[plan.arm]), int(data.pulls[plan.arm])
             long, empty = long + (plan.length > 1), empty + (plan.empty > 1)
             for j in {1, plan.length // 2, plan.length - 1} - {0, plan.length}:
                 pulls = before + j
@@ -67,7 +68,7 @@ def test_nothing_can_change_the_choice_within_a_plan(kind: str) -> None:
                     assert now == (plan.arm, plan.empty > 0), (index, t, j, mean)
             made = int(rng.integers(1, min(plan.length, 10**4) + 1))
             ones = int(rng.binomial(made, rng.choice([0.0, 1.0, rng.random()])))
-            policy.end_streak(state, plan.arm, made, float(ones))
+            policy.end_streak(state, sb.Outcome(plan.arm, made, float(ones), float(ones)))
             t += made
     assert long > 300
     assert empty > 30

@@ -18,15 +18,15 @@ from structured_bandits.planning.leads import lead_drift
 from structured_bandits.planning.tangents import (
     FOREVER,
     Tangents,
-    stays_above,
-    stays_below,
-    stays_close,
-    stays_out_of_reach,
-    stays_refuted,
-    sure_for,
+    limits_for,
+    pulls_above_floor,
+    pulls_below_ceiling,
+    pulls_close_enough,
+    pulls_refuted,
+    pulls_unreached,
     tangents,
 )
-from structured_bandits.policies.ucb import lead_lasts
+from structured_bandits.policies.ucb import lead_length
 
 MP = mpmath.MPContext()
 MP.dps = 40
@@ -46,18 +46,18 @@ class After:
 
 Question = tuple[Callable[[Tangents, float], float], Callable[[After, Any], bool]]
 QUESTIONS: dict[str, Question] = {
-    "below": (stays_below, lambda a, mean: a.lowest + a.radius > mean),
-    "above": (stays_above, lambda a, mean: a.highest - a.radius < mean),
+    "below": (pulls_below_ceiling, lambda a, mean: a.lowest + a.radius > mean),
+    "above": (pulls_above_floor, lambda a, mean: a.highest - a.radius < mean),
     "close": (
-        lambda at, mean: stays_close(at, abs(mean) / 4),
+        lambda at, mean: pulls_close_enough(at, abs(mean) / 4),
         lambda a, m: 2 * a.radius > abs(m) / 4,
     ),
     "out of reach": (
-        stays_out_of_reach,
+        pulls_unreached,
         lambda a, mean: a.highest + a.radius <= mean or a.lowest - a.radius >= mean,
     ),
     "refuted": (
-        lambda at, mean: stays_refuted(at, math.sqrt(2.0 * at.factor * (1.0 + abs(mean)))),
+        lambda at, mean: pulls_refuted(at, math.sqrt(2.0 * at.factor * (1.0 + abs(mean)))),
         lambda a, mean: True,  # replaced below: it needs the factor
     ),
 }
@@ -119,26 +119,32 @@ def test_lengths_are_not_much_shorter_than_they_could_be() -> None:
 
 
 def test_what_holds_for_a_length_does() -> None:
-    """The same conditions turned round, just inside each end of `Sure`, at every moment until then."""
+    """The same conditions turned round, just inside each end of `Limits`, at every moment until then."""
     rng = np.random.default_rng(3)
     for _ in range(CASES):
         at, _ = draw(rng)
         length = int(10 ** rng.uniform(0.0, 5.0))
-        sure = sure_for(at, float(length))
+        limits = limits_for(at, float(length))
         for j in {0, 1, length // 3, length}:
             after = After(at, j)
-            assert after.lowest + after.radius >= sure.below, (at, j)
-            assert 2 * after.radius >= sure.close, (at, j)
-            assert after.lowest - after.radius >= MP.mpf(sure.low) or sure.low < at.bottom
-            assert after.highest + after.radius <= MP.mpf(sure.high) or sure.high > at.top
-            assert after.budget <= MP.mpf(sure.refuted) ** 2, (at, j)
+            assert after.lowest + after.radius >= limits.ceiling, (at, j)
+            assert 2 * after.radius >= limits.close, (at, j)
+            assert (
+                after.lowest - after.radius >= MP.mpf(limits.unreached_low)
+                or limits.unreached_low < at.bottom
+            )
+            assert (
+                after.highest + after.radius <= MP.mpf(limits.unreached_high)
+                or limits.unreached_high > at.top
+            )
+            assert after.budget <= MP.mpf(limits.strength) ** 2, (at, j)
 
 
 def test_means_outside_the_rewards_are_reached_at_the_start_if_at_all() -> None:
     """Such a mean may be within the radius now and out of it later."""
     at = tangents(Prospect(9, 100, 1.0, math.log(10.0), 0.0, 1.0), 2, 2.0)
     assert at.mean + at.radius > 1.5
-    assert sure_for(at, 50.0).high >= at.mean + at.radius
+    assert limits_for(at, 50.0).unreached_high >= at.mean + at.radius
 
 
 def test_a_lead_lasts_as_long_as_it_says() -> None:
@@ -152,7 +158,7 @@ def test_a_lead_lasts_as_long_as_it_says() -> None:
         drift = lead_drift(root, at.pulls**-0.5, widest, int(at.pulls), at.growth)
         miss = at.mean - at.bottom
         lead = float((miss + drift) / at.pulls * 10 ** rng.uniform(-1.0, 5.0))
-        length, misses = lead_lasts(lead * at.pulls, miss, drift, at.top - at.bottom)
+        length, misses = lead_length(lead * at.pulls, miss, drift, at.top - at.bottom)
         stopping += misses < length - 1
         for j in {0, min(1, int(length)), int(length) // 2, int(length)}:
             zeros = min(j, int(misses))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.cases import draw_case
 
-from structured_bandits.planning.confidence import confidence_box
+from structured_bandits.planning.confidence import Data, fresh_box, write_box
 from structured_bandits.planning.watches import INSIDE, NO_ARM, SEVERAL
 
 CASES, STEPS = 100, 60
@@ -43,16 +43,14 @@ class Kept:
             count = int(2 ** self.rng.uniform(0.0, 5.0))
             self.pulls[arm] += count
             self.sums[arm] += self.rng.binomial(count, self.mean[arm])
-        news = NO_ARM if not len(arms) else arms[0] if len(arms) == 1 else SEVERAL
+        changed = NO_ARM if not len(arms) else arms[0] if len(arms) == 1 else SEVERAL
         budget = self.factor * math.log(max(2, int(self.pulls.sum())) + 1)
-        low, high = np.zeros(self.arms), np.zeros(self.arms)
-        choice = self.cells.choose(
-            int(news), self.pulls, self.sums, budget, np.zeros(self.arms), low, self.work
-        )
-        confidence_box(self.pulls, self.sums, budget, low, high)
-        assert choice == self.cells.optimistic_arm(low, high)
+        data, box = Data(self.pulls, self.sums), fresh_box(self.arms)
+        choice = self.cells.choose(int(changed), data, budget, fresh_box(self.arms), self.work)
+        write_box(data, budget, box)
+        assert choice == self.cells.optimistic_arm(box, self.cells.fresh_notes())
         self.choices.append(choice)
-        return low, high
+        return box
 
 
 @pytest.mark.parametrize("kind", ["finite", "curves"])
@@ -87,7 +85,7 @@ def test_the_models_inside_are_those_that_fit() -> None:
                 arm = work.watch[rank]
                 mean = table[rank, arm]
                 assert not low[arm] < mean < high[arm]
-                assert mean <= work.below[arm] or mean >= work.above[arm]
+                assert mean <= work.gap_low[arm] or mean >= work.gap_high[arm]
             left += int((before & ~fits).sum())
             returned += int((fits & ~before).sum())
             before = fits

@@ -83,8 +83,8 @@ def test_asae_as_played_restarts_phases_with_each_period() -> None:
     rng = np.random.default_rng(0)
     played, t = [], 0
     while t < 2 + 4 + 16 + 256:
-        policy.plan(state, t, 10**6, quota, rng)
-        policy.observe(state, quota, quota / 2)
+        policy.plan(state, sb.Now(t, 10**6), quota, rng)
+        policy.observe(state, sb.Seen(quota, quota / 2, quota / 4))
         played.append(int(quota[0]))
         t += played[-1]
     phase = lambda k, h: math.ceil(8 * 2**k * math.log(2) * 4**h)  # noqa: E731
@@ -248,13 +248,14 @@ def test_ties_of_sucb_on_curves_do_not_chain() -> None:
     policy = sb.SUCB(structure)
     state, quota = policy.init(), np.zeros(3, np.int64)
     rng = np.random.default_rng(0)
-    policy.observe(state, np.array([0, 400, 78]), np.array([0.0, 360.0, 9.75]))
-    policy.plan(state, 478, 10**6, quota, rng)
+    sums = np.array([0.0, 360.0, 9.75])
+    policy.observe(state, sb.Seen(np.array([0, 400, 78]), sums, sums))
+    policy.plan(state, sb.Now(478, 10**6), quota, rng)
     arm, length = int(quota.argmax()), int(quota.sum())
     for t in range(478, 478 + length):
-        policy.plan(state, t, 1, quota, rng)
+        policy.plan(state, sb.Now(t, 1), quota, rng)
         assert int(quota.argmax()) == arm
-        policy.observe(state, quota, 0.875 * quota)
+        policy.observe(state, sb.Seen(quota, 0.875 * quota, 0.765625 * quota))
 
 
 def test_replacing_a_parameter_keeps_the_structure() -> None:

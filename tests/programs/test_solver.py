@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from support.boxes import best_arms
 
 import structured_bandits as sb
 from structured_bandits.programs.linear import (
@@ -140,8 +141,6 @@ def test_the_tolerance_at_the_border(excess: float, inside: bool) -> None:
     )
     low = np.array([1.0 - 2.0 * excess * TOLERANCE, -np.inf, -np.inf])
     high = np.array([np.inf, 0.5, np.inf])
-    found = np.zeros(3, np.bool_)
-    assert square.cells.best_arms_in(low, high, found) is inside
-    assert found.tolist() == [inside, False, False]
+    assert best_arms(square.cells, low, high) == (inside, [inside, False, False])
     flat = sb.Polytope([[0.0], [0.0]], [0.5, 0.5 + excess * TOLERANCE], [[1.0]], 0.0, 1.0)
     assert sb.PolyhedralStructure([flat]).best_arms == ((1,) if inside else (0,))

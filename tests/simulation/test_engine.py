@@ -167,12 +167,12 @@ class Coin(NamedTuple):
     def init(self) -> CoinState:
         return CoinState(np.zeros(1, np.int64))
 
-    def plan(self, state: CoinState, t: int, limit: int, quota: Any, rng: Any) -> int:
+    def plan(self, state: CoinState, now: sb.Now, quota: Any, rng: Any) -> int:
         quota[:] = 0
         quota[rng.integers(0, self.n_arms, dtype=np.uint32)] = 1
         return 0
 
-    def observe(self, state: CoinState, pulls: Any, sums: Any) -> None:
+    def observe(self, state: CoinState, seen: sb.Seen) -> None:
         state.pulls[0] += 1
 
 
@@ -275,7 +275,7 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path, engine: str, workers: int) -> None:
 class PlansItself(sb.UCB):
     """A policy of the library with a plan of one's own."""
 
-    def plan(self, state: Any, t: int, limit: int, quota: Any, rng: Any) -> int:
+    def plan(self, state: Any, now: sb.Now, quota: Any, rng: Any) -> int:
         quota[:] = 0
         quota[1] = 1
         return 0
@@ -284,8 +284,9 @@ class PlansItself(sb.UCB):
 class Fading(sb.Bernoulli):
     """A world of the library with rewards of one's own."""
 
-    def draw(self, arm: int, pulls: int, count: int, rng: Any) -> float:
-        return float(max(0, min(count, 10 - pulls)))
+    def draw(self, arm: int, pulls: int, count: int, rng: Any) -> sb.Paid:
+        ones = float(max(0, min(count, 10 - pulls)))
+        return sb.Paid(count, ones, ones)
 
 
 def test_what_a_subclass_overwrites_counts() -> None:

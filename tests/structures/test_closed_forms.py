@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.boxes import best_arms, optimistic_arm
 from support.play import play
 from support.twins import by_programs
 
 import structured_bandits as sb
+from structured_bandits.planning.confidence import Box
 from structured_bandits.structures.polyhedral.difference_cells import DifferenceCells
 from structured_bandits.structures.polyhedral.polytope import means_with
 from structured_bandits.structures.polyhedral.product_cells import ProductCells
@@ -84,9 +86,8 @@ def draw(kind: str, index: int) -> tuple[Any, Rng]:
 
 
 def ask(structure: Any, low: Any, high: Any) -> tuple[Any, ...]:
-    found = np.zeros(structure.n_arms, np.bool_)
-    alive = structure.cells.best_arms_in(low, high, found)
-    return bool(alive), found.tolist(), structure.cells.optimistic_arm(low, high)
+    alive, found = best_arms(structure.cells, low, high)
+    return alive, found, optimistic_arm(structure.cells, low, high)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -126,15 +127,17 @@ def test_the_same_spans(kind: str) -> None:
         assert list(cells.best) == list(twin.cells.best)
         for _ in range(4):
             centre, radius = rng.random(structure.n_arms), rng.uniform(0.1, 1.0, structure.n_arms)
-            low, high = centre - radius, centre + radius
+            box, notes = Box(centre - radius, centre + radius), twin.cells.fresh_notes()
             fits = False
             for cell in range(len(cells.best)):
-                fits = cells.fits(cell, low, high, fits)
-                span = cells.span(cell, low, high) if fits else (math.inf, -math.inf)
-                meets = twin.cells.fits(cell, low, high, True)
+                fits = cells.fits(cell, box, fits, cells.fresh_notes())
+                span = (math.inf, -math.inf)
+                if fits:
+                    span = cells.span(cell, box, cells.fresh_notes())
+                meets = twin.cells.fits(cell, box, True, notes)
                 assert meets == (span[0] <= span[1])
                 if meets:
-                    assert twin.cells.span(cell, low, high) == pytest.approx(span, abs=1e-9)
+                    assert twin.cells.span(cell, box, notes) == pytest.approx(span, abs=1e-9)
                     compared += 1
     assert compared > 25
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.boxes import best_arms, optimistic_arm
 from support.cases import draw_case
 from support.play import play
 from support.twins import as_polytopes
@@ -36,9 +37,8 @@ def boxes(structure: Any, rng: np.random.Generator, count: int = 6) -> Any:
 
 
 def answers(structure: Any, low: Any, high: Any) -> tuple[Any, ...]:
-    found = np.zeros(structure.n_arms, np.bool_)
-    alive = structure.cells.best_arms_in(low, high, found)
-    return alive, found.tolist(), structure.cells.optimistic_arm(low, high)
+    alive, found = best_arms(structure.cells, low, high)
+    return alive, found, optimistic_arm(structure.cells, low, high)
 
 
 @pytest.mark.parametrize("kind", ["finite", "curves"])

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from oracles import polyhedral as naive
+from support.boxes import best_arms, optimistic_arm
 from support.play import play
 from support.twins import by_programs
 
 import structured_bandits as sb
+from structured_bandits.planning.confidence import Box, Data
 
 CASES = 520
 PLAYED = 40
@@ -79,22 +81,25 @@ def test_cells_boxes_and_fits(part: int) -> None:
     for index in range(part, CASES, 4):
         case = draw(index)
         cells = case.structure.cells
-        found = np.zeros(case.structure.n_arms, np.bool_)
         assert [(cell.piece, cell.arm) for cell in cells.cells] == naive.cells(case.pieces), index
         for _ in range(2):
             low, high = box(case)
             values = naive.highest(case.pieces, low, high)
-            assert cells.best_arms_in(low, high, found) == bool(values), index
+            alive, found = best_arms(cells, low, high)
+            assert alive == bool(values), index
             assert set(np.flatnonzero(found)) == set(values), index
             chosen = naive.optimistic_arm(case.pieces, low, high)
-            assert cells.optimistic_arm(low, high) == (-1 if chosen is None else chosen), index
+            assert optimistic_arm(cells, low, high) == (-1 if chosen is None else chosen), index
+            limits, notes = Box(low, high), cells.fresh_notes()
             for cell, arm in enumerate(cells.best):
-                if cells.fits(cell, low, high, True):
-                    assert cells.span(cell, low, high)[1] <= float(values[arm]) + 1e-9, index
+                if cells.fits(cell, limits, True, notes):
+                    assert cells.span(cell, limits, notes)[1] <= float(values[arm]) + 1e-9, index
             met.update(met=bool(values), empty=not values)
         pulls = case.rng.integers(0, 5, len(case.inside))
         sums = np.array([case.rng.integers(0, count + 1) for count in pulls], dtype=float)
-        assert cells.fitting_arm(pulls, sums) == naive.fitting_arm(case.pieces, pulls, sums), index
+        assert cells.fitting_arm(Data(pulls, sums)) == naive.fitting_arm(
+            case.pieces, pulls, sums
+        ), index
     assert met["met"] > 60
     assert met["empty"] > 30
 

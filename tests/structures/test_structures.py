@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.boxes import best_arms, optimistic_arm
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import (
@@ -20,6 +21,7 @@ from structured_bandits.experiments.paper.structures import (
     figure1_right,
     random_structure,
 )
+from structured_bandits.planning.confidence import Data
 from structured_bandits.structures.curves.envelope import envelope
 
 RIGHT = figure1_right()
@@ -175,9 +177,7 @@ def test_envelope_against_brute_force(lines: list[tuple[float, float]]) -> None:
 def active(
     structure: sb.CurveStructure | sb.FiniteStructure, low: object, high: object
 ) -> list[bool]:
-    found = np.zeros(structure.n_arms, np.bool_)
-    structure.cells.best_arms_in(low, high, found)
-    return found.tolist()
+    return best_arms(structure.cells, low, high)[1]
 
 
 def test_a_grid_differs_from_the_curves_only_within_a_step_of_a_border() -> None:
@@ -237,9 +237,9 @@ def test_points_of_a_line_are_a_finite_structure() -> None:
         centre, width = rng.random(4), rng.uniform(0.05, 0.6, 4)
         low, high = centre - width, centre + width
         assert active(finite, low, high) == active(points, low, high)
-        assert finite.cells.optimistic_arm(low, high) == points.cells.optimistic_arm(low, high)
-        pulls, sums = rng.integers(0, 9, 4), rng.integers(0, 9, 4) / 2
-        assert finite.cells.fitting_arm(pulls, sums) == points.cells.fitting_arm(pulls, sums)
+        assert optimistic_arm(finite.cells, low, high) == optimistic_arm(points.cells, low, high)
+        data = Data(rng.integers(0, 9, 4), rng.integers(0, 9, 4) / 2)
+        assert finite.cells.fitting_arm(data) == points.cells.fitting_arm(data)
 
 
 def test_unbounded_box_keeps_everything() -> None:

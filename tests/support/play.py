@@ -9,7 +9,7 @@ import numpy as np
 
 import structured_bandits as sb
 from structured_bandits.simulation import engine
-from structured_bandits.simulation.generator import Seats, state_memory
+from structured_bandits.simulation.generator import RunStarts, state_memory
 
 
 class Played(NamedTuple):
@@ -29,14 +29,14 @@ class Spy:
     def init(self) -> Any:
         return self.policy.init()
 
-    def plan(self, state: Any, t: int, limit: int, quota: Any, rng: Any) -> int:
-        empty: int = self.policy.plan(state, t, limit, quota, rng)
+    def plan(self, state: Any, now: sb.Now, quota: Any, rng: Any) -> int:
+        empty: int = self.policy.plan(state, now, quota, rng)
         self.longest = max(self.longest, int(quota.sum()))
-        self.cut = quota.sum() > limit or quota.sum() == limit > 1
+        self.cut = quota.sum() > now.limit or quota.sum() == now.limit > 1
         return empty
 
-    def observe(self, state: Any, pulls: Any, sums: Any) -> None:
-        self.policy.observe(state, pulls, sums)
+    def observe(self, state: Any, seen: sb.Seen) -> None:
+        self.policy.observe(state, seen)
 
 
 def play(
@@ -49,19 +49,16 @@ def play(
     rng = np.random.Generator(np.random.PCG64(seed))
     stop = np.zeros(1, np.int64)
     run: Any = compiled_run if compiled else engine.run
-    plans, empty = run(policy, world, horizon, planning, rng, record, stop)
+    plans, empty = run(policy, engine.Game(world, horizon, planning, rng, stop), record)
     return Played(arms.tolist(), int(plans), int(empty))
 
 
-def compiled_run(
-    policy: Any, world: Any, horizon: int, planning: bool, rng: Any, record: Any, stop: Any
-) -> tuple[int, int]:
+def compiled_run(policy: Any, game: engine.Game, record: Any) -> tuple[int, int]:
     """One run on the compiled engine, from where the generator stands."""
-    from structured_bandits.simulation.compiled import cached_runs
+    from structured_bandits.simulation.compiled import library_runs
 
-    memory = state_memory(rng)
+    memory = state_memory(game.rng)
     counts = np.zeros((2, 1), np.int64)
     runs = engine.Runs(record.checkpoints, *(part[None, :] for part in record[1:]), *counts)
-    here = Seats(memory, memory.words.copy()[None, :])
-    cached_runs(policy, world, horizon, planning, rng, here, runs, stop)
+    library_runs(policy, game, RunStarts(memory, memory.words.copy()[None, :]), runs)
     return int(counts[0, 0]), int(counts[1, 0])

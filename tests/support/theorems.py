@@ -58,19 +58,20 @@ def play(policy: sb.SAE, means: np.ndarray, rng: np.random.Generator) -> Run:
     )
     good, active, t = True, [], 0
     while t < policy.horizon:
-        policy.plan(state, t, policy.horizon - t, quota, rng)
+        policy.plan(state, sb.Now(t, policy.horizon - t), quota, rng)
         assert state.phase[0] == len(active)
         active.append(policy.active_arms(state, t))
         if t + quota.sum() > policy.horizon:
             break  # the horizon ends the run inside this phase: no set is computed from it
-        policy.observe(state, quota, rng.binomial(quota, means).astype(float))
+        ones = rng.binomial(quota, means).astype(float)
+        policy.observe(state, sb.Seen(quota, ones, ones))
         t += int(quota.sum())
-        pulled = state.pulls > 0
-        away = np.abs(state.sums[pulled] / state.pulls[pulled] - means[pulled])
-        good = good and bool((away < margin / np.sqrt(state.pulls[pulled])).all())
-    return Run(
-        good, active, state.pulls + quota if t + quota.sum() > policy.horizon else state.pulls
-    )
+        pulls, sums = state.data
+        pulled = pulls > 0
+        away = np.abs(sums[pulled] / pulls[pulled] - means[pulled])
+        good = good and bool((away < margin / np.sqrt(pulls[pulled])).all())
+    pulls = state.data.pulls
+    return Run(good, active, pulls + quota if t + quota.sum() > policy.horizon else pulls)
 
 
 def pulls_of_phase(policy: sb.SAE, phase: float) -> int:

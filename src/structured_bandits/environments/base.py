@@ -1,15 +1,15 @@
-"""What a world is.
+"""What the library's worlds have in common.
 
 A world is a named tuple with `means`, the true means of the arms, and a method
-`draw(arm, pulls, count, rng)` that Numba can compile and that returns the sum of the next `count`
-rewards of `arm`, which has been pulled `pulls` times before. If it also offers `draw_until`, streaks can
-stop at misses.
+`draw(arm, pulls, count, rng)` that Numba can compile and that returns what the next `count` pulls of
+`arm`, which has been pulled `pulls` times before, pay (`protocol.WorldLike`). If it also offers
+`draw_until`, streaks can stop at misses (`protocol.StoppingWorld`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,36 +18,26 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.records import Record
 
 
-class WorldLike(Protocol):
-    """What the engine needs of a world; any such named tuple will do."""
+class World(Record, ABC):
+    """Mixin of the library's worlds.
 
-    @property
-    def means(self) -> Floats:
-        """The true means of the arms, from which regret is computed."""
-
-    def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> float:
-        """Return the sum of the next `count` rewards of `arm`."""
-
-
-class StoppingWorld(WorldLike, Protocol):
-    """A world that can stop at misses: rewards below the highest that the arm pays.
-
-    Other rewards are no less than any mean of rewards of that arm.
+    `stops` says whether streaks are drawn by `draw_until`. A class that gives `draw` anew without
+    `draw_until` does not stop, unless it says so itself.
     """
 
-    def draw_until(
-        self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
-    ) -> tuple[int, float]:
-        """Pull `arm` until there are more than `misses` misses, at most `count` times.
-
-        Return how often it was pulled, and the sum of the rewards.
-        """
-
-
-class World(Record, ABC):
-    """Mixin of the library's worlds."""
-
     means: Floats
+    stops: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        own = vars(cls)
+        if "stops" not in own and ("draw_until" in own or "draw" in own):
+            cls.stops = "draw_until" in own
+
+    @property
+    @abstractmethod
+    def family(self) -> str:
+        """The family of the rewards, one of `families.FAMILIES`."""
 
     @abstractmethod
     def reward_range(self) -> tuple[float, float] | None:

@@ -9,6 +9,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.environments.base import World, checked_vector
 from structured_bandits.errors import ParameterError
+from structured_bandits.protocol import Paid
 
 
 class _Bernoulli(NamedTuple):
@@ -29,6 +30,11 @@ class Bernoulli(World, _Bernoulli):
             raise ParameterError(f"means={vector}: means of 0/1 rewards lie in [0, 1]")
         return super().__new__(cls, vector)
 
+    @property
+    def family(self) -> str:
+        """Rewards of 0 and 1."""
+        return "bernoulli"
+
     def reward_range(self) -> tuple[float, float]:
         """Return (0, 1)."""
         return 0.0, 1.0
@@ -37,27 +43,28 @@ class Bernoulli(World, _Bernoulli):
         """Return 1/2 (Hoeffding)."""
         return 0.5
 
-    def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> float:
-        """Return the sum of `count` rewards: a single one by one uniform, more by a binomial."""
+    def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> Paid:
+        """Pay `count` rewards: a single one by one uniform, more by a binomial; 0 and 1 are squares."""
         if count == 1:
-            return 1.0 if rng.random() < self.means[arm] else 0.0
-        return float(rng.binomial(count, self.means[arm]))
+            ones = 1.0 if rng.random() < self.means[arm] else 0.0
+        else:
+            ones = float(rng.binomial(count, self.means[arm]))
+        return Paid(count, ones, ones)
 
     def draw_until(
         self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
-    ) -> tuple[int, float]:
-        """Pull until there are more than `misses` zeros, at most `count` times; return pulls and sum.
+    ) -> Paid:
+        """Pull until there are more than `misses` zeros, at most `count` times.
 
         All pulls are drawn at once. If they have too many zeros, each of the orders they may have come
         in is equally likely: pulls are taken back from the end, the last being a zero with the share
         of zeros among them, until it is the zero at which to stop.
         """
-        ones = self.draw(arm, pulls, count, rng)
-        zeros = count - ones
+        zeros = count - self.draw(arm, pulls, count, rng).total
         while zeros > misses:
             if rng.random() * count < zeros:
                 if zeros == misses + 1:
                     break
                 zeros -= 1.0
             count -= 1
-        return count, count - zeros
+        return Paid(count, count - zeros, count - zeros)

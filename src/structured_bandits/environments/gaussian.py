@@ -10,6 +10,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.checks import checked_above
 from structured_bandits.environments.base import World, checked_vector
+from structured_bandits.protocol import Paid
 
 
 class _Gaussian(NamedTuple):
@@ -20,8 +21,10 @@ class _Gaussian(NamedTuple):
 class Gaussian(World, _Gaussian):
     """Arm i pays a normal reward with mean means[i] and standard deviation sigma.
 
-    The rewards have no bounds: policies need reward_range=None and their own sigma. A block of m
-    rewards is one normal draw with mean m means[i] and deviation sqrt(m) sigma.
+    The rewards have no bounds: policies need reward_range=None and their own sigma. Of a block of m
+    rewards the sum S is one normal draw with mean m means[i] and deviation sqrt(m) sigma, and the sum
+    of their squares is S^2 / m plus sigma^2 times a chi-squared draw with m - 1 degrees of freedom,
+    which is independent of S (Cochran's theorem): the two have their joint law.
     """
 
     def __new__(cls, means: Any, sigma: float = 1.0) -> Gaussian:
@@ -29,6 +32,11 @@ class Gaussian(World, _Gaussian):
         return super().__new__(
             cls, checked_vector("means", means), checked_above("sigma", sigma, 0.0)
         )
+
+    @property
+    def family(self) -> str:
+        """Normal rewards of known deviation."""
+        return "gaussian"
 
     def reward_range(self) -> None:
         """Return None: there are no bounds."""
@@ -38,6 +46,10 @@ class Gaussian(World, _Gaussian):
         """Return sigma."""
         return self.sigma
 
-    def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> float:
-        """Return the sum of `count` rewards."""
-        return float(rng.normal(count * self.means[arm], math.sqrt(count) * self.sigma))
+    def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> Paid:
+        """Pay `count` rewards."""
+        total = float(rng.normal(count * self.means[arm], math.sqrt(count) * self.sigma))
+        squares = total * total / count
+        if count > 1:
+            squares += self.sigma * self.sigma * float(rng.chisquare(count - 1))
+        return Paid(count, total, squares)

@@ -9,11 +9,13 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.environments.base import World, checked_vector
 from structured_bandits.errors import ParameterError
+from structured_bandits.protocol import Paid
 
 
 class _Tape(NamedTuple):
     means: Floats
     totals: Floats  # arms x (length + 1): sums of the first k rewards
+    squares: Floats  # and of their squares
     least: float
     most: float
 
@@ -35,12 +37,19 @@ class Tape(World, _Tape):
             raise ParameterError(
                 f"rewards: shape {table.shape}; expected finite numbers, arms × length"
             )
+        if np.abs(table).max() > 1e150:
+            raise ParameterError("rewards: expected numbers up to 1e150, whose squares are finite")
         vector = table.mean(axis=1) if means is None else checked_vector("means", means)
         if len(vector) != len(table):
             raise ParameterError(f"means: {len(vector)} for a tape of {len(table)} arms")
-        totals = np.zeros((table.shape[0], table.shape[1] + 1))
-        np.cumsum(table, axis=1, out=totals[:, 1:])
-        return super().__new__(cls, vector, totals, float(table.min()), float(table.max()))
+        least, most = float(table.min()), float(table.max())
+        return super().__new__(cls, vector, _totals(table), _totals(table * table), least, most)
+
+    @property
+    def family(self) -> str:
+        """Rewards of 0 and 1 if there are no others on the tape, bounded ones otherwise."""
+        steps = np.diff(self.totals, axis=1)
+        return "bernoulli" if ((steps == 0.0) | (steps == 1.0)).all() else "bounded"
 
     def reward_range(self) -> tuple[float, float]:
         """Return the least and the largest reward on the tape."""
@@ -54,13 +63,15 @@ class Tape(World, _Tape):
         """Return the length of the tape: any arm may be pulled each time."""
         return self.totals.shape[1] - 1
 
-    def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> float:
-        """Return the sum of the next `count` rewards on the tape."""
-        return float(self.totals[arm, pulls + count] - self.totals[arm, pulls])
+    def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> Paid:
+        """Pay the next `count` rewards on the tape."""
+        total = float(self.totals[arm, pulls + count] - self.totals[arm, pulls])
+        squares = float(self.squares[arm, pulls + count] - self.squares[arm, pulls])
+        return Paid(count, total, squares)
 
     def draw_until(
         self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
-    ) -> tuple[int, float]:
+    ) -> Paid:
         """Read until there are more than `misses` rewards below the highest, at most `count`."""
         totals = self.totals[arm]
         made = 0
@@ -68,4 +79,11 @@ class Tape(World, _Tape):
             if totals[pulls + made + 1] - totals[pulls + made] < self.most:
                 misses -= 1
             made += 1
-        return made, float(totals[pulls + made] - totals[pulls])
+        return self.draw(arm, pulls, made, rng)
+
+
+def _totals(table: Floats) -> Floats:
+    """Return the sums of the first k numbers of each row, k from 0."""
+    totals = np.zeros((table.shape[0], table.shape[1] + 1))
+    np.cumsum(table, axis=1, out=totals[:, 1:])
+    return totals

@@ -19,9 +19,10 @@ from structured_bandits.errors import (
     MeansOutsideUnitIntervalWarning,
     StructuredBanditsError,
 )
-from structured_bandits.experiments.policies import POLICIES, build_policy
+from structured_bandits.experiments.policies import build_policy, keys_of
 from structured_bandits.experiments.worlds import Problem, draw_random, named_problem
-from structured_bandits.policies.base import PolicyLike
+from structured_bandits.policies.base import POLICIES
+from structured_bandits.protocol import PolicyLike
 
 KEYS = {
     "title": str,
@@ -188,9 +189,9 @@ def _checked_specs(path: Path, policies: dict[str, Any]) -> dict[str, dict[str, 
             raise FileFormatError(
                 f"{path}, policies.{name}: kind={kind!r} is unknown; accepted are {accepted}"
             )
-        unknown = [key for key in spec if key != "kind" and key not in POLICIES[kind].keys]
+        unknown = [key for key in spec if key != "kind" and key not in keys_of(POLICIES[kind])]
         if unknown:
-            accepted = ", ".join(("kind", *POLICIES[kind].keys))
+            accepted = ", ".join(("kind", *keys_of(POLICIES[kind])))
             raise FileFormatError(
                 f"{path}, policies.{name}, {unknown[0]!r}: unknown; accepted are {accepted}"
             )

@@ -1,11 +1,15 @@
 """An agent as JSON text, and back.
 
-The structure is not in it, only its fingerprint: the policy that restores an agent has to be equal to
-the one that saved it.
+A snapshot holds what the agent has learned (pulls, sums, squares and the learned fields of the policy's
+state), its plan, its pending decisions and its generator; scratch memory is made anew. The structure is
+not in it, only its fingerprint: the policy that restores an agent has to be equal to the one that saved
+it. A checksum tells snapshots that were edited or damaged, and every number is checked all the same:
+snapshots of version 1 (library 0.1) have no checksum and still load.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator
@@ -13,88 +17,82 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structured_bandits.errors import FileFormatError
+from structured_bandits.errors import FileFormatError, RewardError
+from structured_bandits.live.results import checked_results
+from structured_bandits.live.snapshot_1 import upgraded
+from structured_bandits.policies.phases import MOST_PULLS
 
 if TYPE_CHECKING:
     from structured_bandits.live.agent import Agent
 
-VERSION = 1
-COUNTERS = ("_plan_number", "_plans", "_next_id", "_extra_in_plan", "_extra", "_empty")
-COUNTS = ("_pulls", "_quota", "_told")
+VERSION = 2
+MARK = "structured_bandits_agent"
+COUNTERS = ("plans", "next_id", "extra_in_plan", "extra", "empty")
+SHARED = {"data.pulls": "pulls", "data.sums": "sums"}  # learned fields that agents keep as well
 
 
 def to_snapshot(agent: Agent) -> str:
     """Return the agent as JSON."""
-    return json.dumps(
-        {
-            "structured_bandits_agent": VERSION,
-            "policy": _identity(agent.policy),
-            "state": {name: _plain(values) for name, values in _arrays(agent._state)},
-            "counters": {name: getattr(agent, name) for name in COUNTERS},
-            "counts": {name: getattr(agent, name).tolist() for name in COUNTS},
-            "pending": [
-                {"id": decision.id, "arm": decision.arm, "extra": decision.extra, "plan": number}
-                for decision, number in agent._pending.values()
-            ],
-            "generator": agent._rng.bit_generator.state,
+    import structured_bandits
+
+    content = {
+        "library": structured_bandits.__version__,
+        "policy": identity(agent.policy),
+        "seen": {name: _plain(values) for name, values in agent._seen._asdict().items()},
+        "state": {
+            name: _plain(values)
+            for name, values in learned_arrays(agent.policy, agent._state)
+            if name not in SHARED
         },
-        allow_nan=False,
-    )
+        "plan": {
+            "holds": agent._holds,
+            "quota": agent._quota.tolist(),
+            "told": agent._told.tolist(),
+        },
+        "counters": {name: getattr(agent, f"_{name}") for name in COUNTERS},
+        "pending": agent._pending.columns(),
+        "generator": agent._rng.bit_generator.state,
+    }
+    text = _canonical(content)
+    return f'{{"{MARK}":{VERSION},"checksum":"{_checksum(text)}","content":{text}}}'
 
 
 def from_snapshot(agent: Agent, text: str) -> None:
-    """Put a fresh agent into the state that was saved."""
-    from structured_bandits.live.agent import Decision
-
-    saved = _parsed(text)
-    _check_identity(saved["policy"], _identity(agent.policy))
+    """Put an agent that has seen nothing into the state that was saved."""
+    content = _content(text, agent.policy)
+    _check_identity(content.get("policy"), agent.policy)
     try:
-        for name, values in _arrays(agent._state):
-            flat = [float(x) if values.dtype.kind == "f" else x for x in saved["state"][name]]
-            values[...] = np.array(flat, dtype=values.dtype).reshape(values.shape)
-        for name in COUNTS:
-            counts = np.array(saved["counts"][name], dtype=np.int64)
-            if counts.shape != agent._pulls.shape or (counts < 0).any():
-                raise ValueError(f"{name} {counts}")
-            getattr(agent, name)[:] = counts
+        _restore_results(agent, content["seen"])
+        _restore_state(agent, content["state"])
+        _restore_generator(agent, content["generator"])
         for name in COUNTERS:
-            setattr(agent, name, int(saved["counters"][name]))
-        for item in saved["pending"]:
-            arm, number = range(len(agent._names))[item["arm"]], int(item["plan"])
-            decision = Decision(int(item["id"]), arm, agent._names[arm], bool(item["extra"]))
-            agent._pending[decision.id] = (decision, number)
-            agent._out[arm] += number == agent._plan_number
-        agent._rng.bit_generator.state = saved["generator"]
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise FileFormatError(f"the snapshot is damaged: {type(error).__name__} {error}") from None
+            setattr(agent, f"_{name}", _whole(name, content["counters"][name], MOST_PULLS))
+        _restore_pending(agent, content["pending"])
+        _restore_plan(agent, content["plan"])
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RewardError) as error:
+        kind = "" if isinstance(error, (ValueError, RewardError)) else f"{type(error).__name__} "
+        raise FileFormatError(f"the snapshot is damaged: {kind}{error}") from None
 
 
-def _arrays(state: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Return the arrays of a state by their names, those of states inside it too."""
-    for name, values in zip(state._fields, state, strict=True):
-        if hasattr(values, "_fields"):
-            yield from _arrays(values, f"{path}{name}.")
-        else:
-            yield f"{path}{name}", values
+def learned_arrays(policy: Any, state: Any) -> Iterator[tuple[str, Any]]:
+    """Return the arrays of a state that hold what was learned, by their names.
+
+    All of them, unless the policy names the fields.
+    """
+    names = getattr(policy, "learned", state._fields)
+    for name in names:
+        yield from _arrays(name, getattr(state, name))
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        saved = json.loads(text)
-    except (json.JSONDecodeError, TypeError) as error:
-        raise FileFormatError(f"the snapshot is not JSON: {error}") from None
-    version = saved.get("structured_bandits_agent") if isinstance(saved, dict) else None
-    if version != VERSION or not isinstance(saved.get("policy"), dict):
-        raise FileFormatError(
-            f"the snapshot has version {version!r}; this version of the library reads {VERSION}"
-        )
-    return saved
-
-
-def _identity(policy: Any) -> dict[str, Any]:
+def identity(policy: Any) -> dict[str, Any]:
     """Return what must be equal for a snapshot to fit: class, parameters and structure."""
     structure = getattr(policy, "structure", None)
-    parameters = policy.parameters() if hasattr(policy, "parameters") else repr(policy)
+    if hasattr(policy, "parameters"):
+        parameters = policy.parameters()
+    elif hasattr(policy, "_asdict"):
+        parameters = {name: _described(value) for name, value in policy._asdict().items()}
+    else:
+        parameters = repr(policy)
     return {
         "class": type(policy).__name__,
         "arms": int(policy.n_arms),
@@ -103,16 +101,203 @@ def _identity(policy: Any) -> dict[str, Any]:
     }
 
 
-def _check_identity(saved: dict[str, Any], given: dict[str, Any]) -> None:
+def _described(value: Any) -> Any:
+    """Return a field of a user's own policy in a form that JSON takes: what is large as a hash."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        content = str((value.dtype, value.shape)).encode() + value.tobytes()
+        return hashlib.sha256(content).hexdigest()
+    if hasattr(value, "_asdict"):
+        return {name: _described(each) for name, each in value._asdict().items()}
+    return repr(value)
+
+
+def _canonical(content: Any) -> str:
+    return json.dumps(content, allow_nan=False, separators=(",", ":"))
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _content(text: str, policy: Any) -> dict[str, Any]:
+    """Return what a snapshot of any version that we can read says, in the form of this one."""
+    try:
+        saved = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise FileFormatError(f"the snapshot is not JSON: {error}") from None
+    version = saved.get(MARK) if isinstance(saved, dict) else None
+    if version == 1 and isinstance(version, int) and isinstance(saved.get("policy"), dict):
+        return upgraded(saved, [name for name, _ in learned_arrays(policy, policy.init())])
+    content = saved.get("content") if isinstance(saved, dict) else None
+    if version != VERSION or not isinstance(content, dict):
+        raise FileFormatError(
+            f"the snapshot has version {version!r}; this version of the library reads 1 to {VERSION}"
+        )
+    if saved.get("checksum") != _checksum(_canonical(content)):
+        raise FileFormatError(
+            "the snapshot was edited or damaged: its checksum does not fit its content"
+        )
+    return content
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _check_identity(saved: Any, policy: Any) -> None:
+    given = identity(policy)
+    if not isinstance(saved, dict):
+        raise FileFormatError("the snapshot is damaged: it does not name its policy")
     for key in ("class", "arms", "parameters", "structure"):
-        if saved.get(key) != given[key]:
+        if not _fits(key, saved.get(key), given[key], policy):
             raise FileFormatError(
                 f"the snapshot does not fit the policy: its {key} is {saved.get(key)!r}, "
                 f"the given policy's {given[key]!r}"
             )
 
 
+def _fits(key: str, saved: Any, given: Any, policy: Any) -> bool:
+    if saved == given:
+        return True
+    if key == "structure" and policy.structure is not None:
+        return saved in policy.structure.fingerprints
+    if key == "parameters" and saved == repr(policy):  # as version 1 wrote users' own policies
+        return True
+    if key == "parameters" and isinstance(saved, dict) and isinstance(given, dict):
+        absent = getattr(policy, "absent_parameters", {})
+        return bool({**absent, **saved} == given)
+    return False
+
+
+def _restore_results(agent: Agent, saved: dict[str, Any]) -> None:
+    arms, allowed = len(agent._quota), agent._range
+    unknown = any(value is None for value in saved["squares"])
+    seen = checked_results(
+        [_whole("pulls", count, MOST_PULLS) for count in saved["pulls"]],
+        saved["sums"],
+        None if unknown else saved["squares"],
+        arms,
+        allowed,
+    )
+    for values, restored in zip(agent._seen, seen, strict=True):
+        values[:] = restored
+    agent._t = sum(map(int, seen.pulls))
+    if agent._t >= MOST_PULLS:
+        raise ValueError(f"{agent._t} pulls in all")
+    if unknown and getattr(agent.policy, "needs_squares", False):
+        raise ValueError("the policy needs sums of squared rewards, and they are not known")
+
+
+def _restore_state(agent: Agent, saved: dict[str, Any]) -> None:
+    policy: Any = agent.policy
+    for name, values in learned_arrays(policy, agent._state):
+        if name in SHARED and hasattr(policy, "learned"):
+            values[:] = getattr(agent._seen, SHARED[name])
+        else:
+            values[...] = _array(name, saved[name], values)
+    if hasattr(policy, "check_learned"):
+        policy.check_learned(agent._state, agent._t)
+    if hasattr(policy, "restore"):
+        policy.restore(agent._state)
+
+
+def _restore_generator(agent: Agent, saved: dict[str, Any]) -> None:
+    state = saved["state"]
+    words = [_whole("generator", state[name], 1 << 128) for name in ("state", "inc")]
+    spare = _whole("generator", saved["has_uint32"], 2)
+    half = _whole("generator", saved["uinteger"], 1 << 32)
+    if saved["bit_generator"] != "PCG64" or words[1] % 2 == 0:
+        raise ValueError("its generator is none of this library")
+    agent._rng = np.random.Generator(np.random.PCG64(0))
+    agent._rng.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": words[0], "inc": words[1]},
+        "has_uint32": spare,
+        "uinteger": half,
+    }
+
+
+def _restore_pending(agent: Agent, saved: dict[str, Any]) -> None:
+    columns = [
+        np.array(_wholes(name, saved[name]), dtype=np.int64)
+        for name in ("id", "arm", "plan", "extra")
+    ]
+    ids, arms, plans, extra = columns
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError("pending decisions: columns of different lengths")
+    rising = len(ids) == 0 or (ids[0] >= 0 and (np.diff(ids) > 0).all())
+    if not rising or (len(ids) and ids[-1] >= agent._next_id):
+        raise ValueError("pending decisions: ids that do not rise, or that were not given yet")
+    limits = (arms, len(agent._quota)), (plans, agent._plans + 1), (extra, 2)
+    if any(((column < 0) | (column >= limit)).any() for column, limit in limits):
+        raise ValueError("pending decisions: arms or plans that there are not")
+    pending = agent._pending
+    pending.ids.frombytes(ids.tobytes())
+    pending.arms.frombytes(arms.astype(np.int32).tobytes())
+    pending.plans.frombytes(plans.tobytes())
+    pending.extra.frombytes(extra.astype(np.int8).tobytes())
+    current = arms[plans == agent._plans]
+    agent._out[:] = np.bincount(current, minlength=len(agent._quota))
+
+
+def _restore_plan(agent: Agent, saved: dict[str, Any]) -> None:
+    agent._quota[:] = _array("quota", saved["quota"], agent._quota)
+    agent._told[:] = _array("told", saved["told"], agent._told)
+    if ((agent._quota < 0) | (agent._quota > MOST_PULLS) | (agent._told < 0)).any():
+        raise ValueError(f"a plan of {agent._quota}, of which {agent._told} were told")
+    if (agent._told > agent._seen.pulls).any():
+        raise ValueError(f"{agent._told} told of {agent._seen.pulls} pulls")
+    if saved["holds"] is True and (agent._told < agent._quota).any() and agent._plans > 0:
+        agent._holds = True
+    elif saved["holds"] is False:
+        agent._make_plan()
+    else:
+        raise ValueError("a plan that is complete, where the next one would have been made")
+
+
+def _arrays(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Return an array by its name, or those of a record."""
+    if not hasattr(value, "_fields"):
+        yield name, value
+        return
+    for field, inner in zip(value._fields, value, strict=True):
+        yield from _arrays(f"{name}.{field}", inner)
+
+
 def _plain(values: Any) -> list[Any]:
-    """Return an array as a flat list; JSON has no infinities, so they are strings."""
+    """Return an array as a flat list; JSON has no infinities, so they are strings, and nan is null."""
     flat = values.ravel().tolist()
-    return [str(x) if isinstance(x, float) and not math.isfinite(x) else x for x in flat]
+    if values.dtype.kind != "f":
+        return flat
+    return [x if math.isfinite(x) else None if math.isnan(x) else str(x) for x in flat]
+
+
+def _array(name: str, saved: Any, like: Any) -> Any:
+    """Return what `_plain` was given: an array of the same kind and shape as `like`."""
+    if not isinstance(saved, list) or len(saved) != like.size:
+        raise ValueError(f"{name}: expected {like.size} numbers")
+    kinds = {"f": (int, float, str, type(None)), "i": (int,), "b": (bool,)}[like.dtype.kind]
+    for value in saved:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds != (bool,)):
+            raise ValueError(f"{name}: {value!r}")
+        if isinstance(value, str) and value not in ("inf", "-inf"):
+            raise ValueError(f"{name}: {value!r}")
+    values = [math.nan if value is None else value for value in saved]
+    numbers = [float(x) for x in values] if like.dtype.kind == "f" else values
+    return np.array(numbers, dtype=like.dtype).reshape(like.shape)
+
+
+def _whole(name: str, value: Any, limit: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < limit:
+        raise ValueError(f"{name}: {value!r}")
+    return value
+
+
+def _wholes(name: str, values: Any) -> list[int]:
+    if not isinstance(values, list) or not set(map(type, values)) <= {int}:
+        raise ValueError(f"pending decisions: {name} are no whole numbers")
+    return values

@@ -1,4 +1,4 @@
-"""Confidence boxes: what the pulls so far say of the means (ALGORITHMS: widths, paper Alg. 1 line 7).
+"""Confidence boxes: what the pulls so far say of the means (paper, Algorithm 1 line 7).
 
 A model is kept when every arm's mean lies within the radius of its empirical mean, strictly; an arm
 that was never pulled says nothing. All policies share these formulas, so equal alpha means equal
@@ -15,6 +15,34 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 
+RELATIVE_ERROR = 2e-14  # a generous bound on that of a mean, a radius or a sum of the two
+
+
+class Data(NamedTuple):
+    """Pulls and sums of rewards, a number for each arm."""
+
+    pulls: Ints
+    sums: Floats
+
+
+class Box(NamedTuple):
+    """An open box of means: those of each arm lie strictly between `low` and `high`."""
+
+    low: Floats
+    high: Floats
+
+
+@compilable
+def fresh_data(arms: int) -> Data:
+    """Return the data before the first pull."""
+    return Data(np.zeros(arms, np.int64), np.zeros(arms))
+
+
+@compilable
+def fresh_box(arms: int) -> Box:
+    """Return the memory of a box."""
+    return Box(np.zeros(arms), np.zeros(arms))
+
 
 @compilable
 def width_budget(alpha: float, sigma: float, log_clock: float) -> float:
@@ -29,34 +57,32 @@ def radius_growth(time: float, log_time: float) -> float:
 
 
 @compilable
-def confidence_interval(
-    arm: int, pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats
-) -> None:
+def write_interval(arm: int, data: Data, budget: float, box: Box) -> None:
     """Write the open interval of means of one arm that fit its data."""
-    if pulls[arm] > 0:
-        mean = sums[arm] / pulls[arm]
-        radius = math.sqrt(budget / pulls[arm])
-        low[arm] = mean - radius
-        high[arm] = mean + radius
+    if data.pulls[arm] > 0:
+        mean = data.sums[arm] / data.pulls[arm]
+        radius = math.sqrt(budget / data.pulls[arm])
+        box.low[arm] = mean - radius
+        box.high[arm] = mean + radius
     else:
-        low[arm] = -math.inf
-        high[arm] = math.inf
+        box.low[arm] = -math.inf
+        box.high[arm] = math.inf
 
 
 @compilable
-def confidence_box(pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats) -> None:
+def write_box(data: Data, budget: float, box: Box) -> None:
     """Write the open box of means that fit: mean -/+ sqrt(budget / pulls) for each pulled arm."""
-    for arm in range(len(pulls)):
-        confidence_interval(arm, pulls, sums, budget, low, high)
+    for arm in range(len(data.pulls)):
+        write_interval(arm, data, budget, box)
 
 
-def centres_and_radii(pulls: Ints, sums: Floats, budget: float) -> tuple[Floats, Floats]:
+def centres_and_radii(data: Data, budget: float) -> tuple[Floats, Floats]:
     """Return the middle and half the width of the box, all arms at once, up to rounding.
 
     For certificates in plain Python, which have a margin for it.
     """
-    counts = np.maximum(pulls, 1)
-    return sums / counts, np.where(pulls > 0, np.sqrt(budget / counts), np.inf)
+    counts = np.maximum(data.pulls, 1)
+    return data.sums / counts, np.where(data.pulls > 0, np.sqrt(budget / counts), np.inf)
 
 
 class Prospect(NamedTuple):
@@ -73,7 +99,7 @@ class Prospect(NamedTuple):
     top: float
 
 
-class Reach(NamedTuple):
+class Ahead(NamedTuple):
     """What can have happened after some more pulls of one arm, whatever rewards came.
 
     The arm's empirical mean lies in [lowest, highest] and its radius is `radius`; a model can have come
@@ -91,35 +117,30 @@ class Reach(NamedTuple):
     margin: float
 
 
-ROUNDING = 2e-14  # a generous bound on the relative error of a mean, a radius or a sum of the two
-
-
 @compilable
 def rounding_margin(bottom: float, top: float, budget: float) -> float:
     """Return a generous bound on the rounding error of any mean, radius or sum of the two."""
-    return ROUNDING * (max(abs(bottom), abs(top)) + math.sqrt(budget))
+    return RELATIVE_ERROR * (max(abs(bottom), abs(top)) + math.sqrt(budget))
 
 
 @compilable
-def reach_after(
-    pulls: int, total: float, extra: int, bottom: float, top: float, budget: float
-) -> Reach:
-    """Return the reach of an arm with `pulls` pulls summing to `total` after `extra` more.
+def after_pulls(pulls: int, total: float, extra: int, prospect: Prospect, budget: float) -> Ahead:
+    """Return what `extra` more pulls can do to an arm with `pulls` pulls summing to `total`.
 
-    Rewards lie in [bottom, top]. The band is that of the last pull and holds for the earlier ones
-    too: for a mean m <= top, (top - m) j + sqrt(budget_j (pulls + j)) grows with j, so a model once
-    reachable from below stays so (PLANNING, C1), and likewise from above (C3). For means outside the
-    rewards' range this fails, so a band that leaves the range has no end on that side.
+    The band is that of the last pull and holds for the earlier ones too: for a mean m <= top,
+    (top - m) j + sqrt(budget_j (pulls + j)) grows with j, so a model once reachable from below stays
+    so (PLANNING, C1), and likewise from above (C3). For means outside the rewards' range this fails, so
+    a band that leaves the range has no end on that side.
     """
     count = pulls + extra
-    lowest = (total + extra * bottom) / count
-    highest = (total + extra * top) / count
+    lowest = (total + extra * prospect.bottom) / count
+    highest = (total + extra * prospect.top) / count
     radius = math.sqrt(budget / count)
-    margin = rounding_margin(bottom, top, budget)
+    margin = rounding_margin(prospect.bottom, prospect.top, budget)
     band_low = lowest - radius - margin
     band_high = highest + radius + margin
-    if band_low < bottom:
+    if band_low < prospect.bottom:
         band_low = -math.inf
-    if band_high > top:
+    if band_high > prospect.top:
         band_high = math.inf
-    return Reach(lowest, highest, radius, band_low, band_high, budget, margin)
+    return Ahead(lowest, highest, radius, band_low, band_high, budget, margin)

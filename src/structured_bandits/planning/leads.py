@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.arrays import Flags
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import ROUNDING
+from structured_bandits.planning.confidence import RELATIVE_ERROR, Data
 
 
 class Leader(NamedTuple):
@@ -19,11 +19,12 @@ class Leader(NamedTuple):
 
 
 @compilable
-def highest_index(pulls: Ints, sums: Floats, budget: float, allowed: Flags) -> Leader:
+def highest_index(data: Data, budget: float, allowed: Flags) -> Leader:
     """Return the allowed arm with the highest mean + sqrt(budget / pulls).
 
     Arms that were never pulled come first; the lowest arm wins a tie.
     """
+    pulls = data.pulls
     highest = second = -math.inf
     fewest = math.inf
     choice = -1
@@ -31,7 +32,7 @@ def highest_index(pulls: Ints, sums: Floats, budget: float, allowed: Flags) -> L
         if allowed[arm]:
             if pulls[arm] == 0:
                 return Leader(arm, 0.0, math.inf)
-            index = sums[arm] / pulls[arm] + math.sqrt(budget / pulls[arm])
+            index = data.sums[arm] / pulls[arm] + math.sqrt(budget / pulls[arm])
             fewest = min(fewest, float(pulls[arm]))
             if index > highest:
                 second = highest
@@ -39,7 +40,7 @@ def highest_index(pulls: Ints, sums: Floats, budget: float, allowed: Flags) -> L
                 choice = arm
             elif index > second:
                 second = index
-    lead = highest - second - ROUNDING * (abs(highest) + math.sqrt(budget))
+    lead = highest - second - RELATIVE_ERROR * (abs(highest) + math.sqrt(budget))
     return Leader(choice, lead, 1.0 / math.sqrt(fewest))
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.arrays import Ints
 from structured_bandits.compilable import compilable
 
 
@@ -57,10 +55,3 @@ def write_order(quota: Ints, order: Ints) -> None:
                 order[place] = arm
                 place += 1
         turn += 1
-
-
-@compilable
-def add_results(pulls: Ints, sums: Floats, new_pulls: Ints, new_sums: Floats) -> None:
-    """Add the results of a plan to the totals; at once, since a live agent does this for each reward."""
-    np.add(pulls, new_pulls, pulls)
-    np.add(sums, new_sums, sums)

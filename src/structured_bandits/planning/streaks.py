@@ -6,7 +6,7 @@ reward that is no miss is never below a mean, so it cannot cost an arm its lead 
 ends with the misses can be far longer than one that has to expect nothing else (PLANNING, Further).
 
 Such a policy answers `streak` and `end_streak`; `plan` and `observe`, which speak of all arms and know
-no misses, follow from them.
+no misses, follow from them (`policies.base.StreakPolicy`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from structured_bandits.compilable import compilable
+from structured_bandits.protocol import Now, Outcome
 
 
 class Streak(NamedTuple):
@@ -40,8 +41,8 @@ def certain_streak(arm: int, length: int, empty: int) -> Streak:
 class StreakLike(Protocol):
     """What the engine needs of a policy that plans streaks, besides `init`."""
 
-    def streak(self, state: Any, t: int, limit: int, rng: np.random.Generator) -> Streak:
-        """Return what to pull after `t` pulls, no more than `limit`."""
+    def streak(self, state: Any, now: Now, rng: np.random.Generator) -> Streak:
+        """Return what to pull now, no more than now.limit pulls."""
 
-    def end_streak(self, state: Any, arm: int, pulls: int, total: float) -> None:
-        """Take in `pulls` pulls of `arm` whose rewards sum to `total`."""
+    def end_streak(self, state: Any, outcome: Outcome) -> None:
+        """Take in the results of the pulls."""

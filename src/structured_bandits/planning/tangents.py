@@ -1,4 +1,4 @@
-"""How long a choice of SUCB surely lasts, in closed form (PLANNING, Lemma 2).
+"""For how many pulls a choice of SUCB is certain, in closed form (PLANNING, Lemma 2).
 
 After j more pulls of an arm with `pulls` pulls so far, at time s + j, its mean lies between lo_j and
 hi_j and its radius is r_j. From s = 5 on r_j is convex and falls, so lo_j + r_j is convex and falls,
@@ -34,8 +34,8 @@ class Tangents(NamedTuple):
     radius_fall: float  # how fast the radius falls
     low_fall: float  # how fast lo_j + r_j falls
     high_rise: float  # how fast hi_j - r_j rises
-    reach: float  # G_0
-    reach_slope: float
+    radius_sum: float  # G_0, the radius times the pulls
+    radius_sum_slope: float
     margin: float
 
 
@@ -69,7 +69,7 @@ def tangents(prospect: Prospect, pulls: int, total: float) -> Tangents:
 
 
 @compilable
-def lasts(room: float, loss: float) -> float:
+def pulls_within(room: float, loss: float) -> float:
     """Return for how many pulls room - loss * j stays positive."""
     if room <= 0.0:
         return 0.0
@@ -77,35 +77,45 @@ def lasts(room: float, loss: float) -> float:
 
 
 @compilable
-def stays_below(at: Tangents, mean: float) -> float:
+def pulls_below_ceiling(at: Tangents, mean: float) -> float:
     """For how many pulls is lo_j + r_j > mean (C2)? A protector there is in the set if a threat is."""
-    return lasts(at.mean + at.radius - mean - at.margin, at.low_fall)
+    return pulls_within(at.mean + at.radius - mean - at.margin, at.low_fall)
 
 
 @compilable
-def stays_above(at: Tangents, mean: float) -> float:
+def pulls_above_floor(at: Tangents, mean: float) -> float:
     """For how many pulls is hi_j - r_j < mean? Then a protector there covers every mean above it."""
-    return lasts(mean - (at.mean - at.radius) - at.margin, at.high_rise)
+    return pulls_within(mean - (at.mean - at.radius) - at.margin, at.high_rise)
 
 
 @compilable
-def stays_close(at: Tangents, gap: float) -> float:
+def pulls_close_enough(at: Tangents, gap: float) -> float:
     """For how many pulls do two protectors this far apart leave no mean between them uncovered?"""
-    return lasts(2.0 * (at.radius - at.margin) - gap, 2.0 * at.radius_fall)
+    return pulls_within(2.0 * (at.radius - at.margin) - gap, 2.0 * at.radius_fall)
 
 
 @compilable
-def stays_out_of_reach(at: Tangents, mean: float) -> float:
-    """For how many pulls is a mean too high (C1) or too low (C3) to be within the radius?"""
-    centre = mean * at.pulls
-    slack = at.margin * at.pulls
-    too_high = lasts(centre - at.total - at.reach - slack, at.top - mean + at.reach_slope)
-    too_low = lasts(at.total - centre - at.reach - slack, mean - at.bottom + at.reach_slope)
-    return max(too_high, too_low)
+def pulls_too_high(at: Tangents, mean: float) -> float:
+    """For how many pulls is a mean too high to be within the radius (C1)?"""
+    room = mean * at.pulls - at.total - at.radius_sum - at.margin * at.pulls
+    return pulls_within(room, at.top - mean + at.radius_sum_slope)
 
 
 @compilable
-def stays_refuted(at: Tangents, strength: float) -> float:
+def pulls_too_low(at: Tangents, mean: float) -> float:
+    """For how many pulls is a mean too low to be within the radius (C3)?"""
+    room = at.total - mean * at.pulls - at.radius_sum - at.margin * at.pulls
+    return pulls_within(room, mean - at.bottom + at.radius_sum_slope)
+
+
+@compilable
+def pulls_unreached(at: Tangents, mean: float) -> float:
+    """For how many pulls is a mean too high or too low to be within the radius?"""
+    return max(pulls_too_high(at, mean), pulls_too_low(at, mean))
+
+
+@compilable
+def pulls_refuted(at: Tangents, strength: float) -> float:
     """For how many pulls does another arm keep a model out, sqrt(pulls) * distance being `strength`?
 
     As long as the budget is below its square: j <= s (exp(x) - 1) with x = (strength^2 - budget) / b.
@@ -116,30 +126,32 @@ def stays_refuted(at: Tangents, strength: float) -> float:
     return FOREVER if x > 600.0 else at.time * (math.exp(x) - 1.0) * (1.0 - 1e-12)
 
 
-class Sure(NamedTuple):
+class Limits(NamedTuple):
     """The same conditions turned round: what holds for a given number of pulls."""
 
-    below: float  # of means below this, lo_j + r_j stays above
+    ceiling: float  # of means below this, lo_j + r_j stays above
     close: float  # protectors less than this apart leave nothing uncovered between them
-    low: float  # means up to this are too low to be reached
-    high: float  # and from this on too high
-    refuted: float  # a watch of this strength or more holds
+    unreached_low: float  # means below this are too low to be reached
+    unreached_high: float  # and means above this too high
+    strength: float  # a watch of this strength or more holds
 
 
 @compilable
-def sure_for(at: Tangents, length: float) -> Sure:
+def limits_for(at: Tangents, length: float) -> Limits:
     """Return what holds for `length` pulls; for the watch by log(1 + x) <= x.
 
-    Means inside the range of rewards are reached, if ever, at the end, others perhaps at the start.
+    Means inside the range of rewards are reached, if ever, at the end, others perhaps at the start. The
+    limits are a little stricter than `pulls_unreached` and `pulls_refuted`: a model that they let pass
+    would not have shortened the plan. So lengths do not depend on which models were looked at closely.
     """
     count = at.pulls + length
-    slack = at.reach + at.margin * at.pulls
-    low = (at.total - slack + length * (at.bottom - at.reach_slope)) / count
-    high = (at.total + slack + length * (at.top + at.reach_slope)) / count
-    return Sure(
+    slack = at.radius_sum + 2.0 * at.margin * at.pulls
+    low = (at.total - slack + length * (at.bottom - at.radius_sum_slope)) / count
+    high = (at.total + slack + length * (at.top + at.radius_sum_slope)) / count
+    return Limits(
         at.mean + at.radius - at.margin - length * at.low_fall,
         2.0 * (at.radius - at.margin - length * at.radius_fall),
-        min(low, at.mean - at.radius - at.margin),
-        max(high, at.mean + at.radius + at.margin),
-        math.sqrt(at.budget + at.factor * (length / at.time + 1e-12)),
+        min(low, at.mean - at.radius - 2.0 * at.margin),
+        max(high, at.mean + at.radius + 2.0 * at.margin),
+        math.sqrt(at.budget + at.factor * (length * (1.0 + 1e-9) / at.time + 2e-12)),
     )

@@ -11,16 +11,20 @@ from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.checks import checked_above, checked_at_least
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import width_budget
+from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget
 from structured_bandits.planning.round_robin import first_pulls
 from structured_bandits.policies.base import (
     StructuredPolicy,
+    checked_cells,
     checked_rewards,
-    checked_structure,
+    checked_scale,
     flagged,
+    registered,
 )
 from structured_bandits.policies.phases import (
     MOST_PULLS,
+    check_first_phase,
+    check_phase,
     copy_flags,
     find_best_arms,
     keep_only,
@@ -29,11 +33,13 @@ from structured_bandits.policies.phases import (
     top_up,
 )
 from structured_bandits.policies.reading import Reading, checked_reading
+from structured_bandits.protocol import Now, Seen
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.questions import candidate_arms
+from structured_bandits.structures.questions import Cells, candidate_arms, forget_history
 
 LOG_2 = math.log(2.0)
 SMALLEST_ETA = 1e-6
+MOST_EXPONENT = 1e4  # periods of 2^52 pulls and more come long before
 
 
 @compilable
@@ -54,10 +60,9 @@ def period_length(exponent: float) -> int:
 
 
 class ASAEState(NamedTuple):
-    """Pulls and sums of each arm, active arms, phase and period; the rest is scratch."""
+    """What was seen of each arm, active arms, phase and period; the rest is scratch."""
 
-    pulls: Ints
-    sums: Floats
+    data: Data
     active: Flags
     phase: Ints  # one number
     exponent: (
@@ -67,13 +72,13 @@ class ASAEState(NamedTuple):
     counted: Ints  # pulls that phases count
     candidates: Flags  # arms that are best in some model
     carried: Flags  # best arms of the last set computed
-    box_low: Floats
-    box_high: Floats
+    box: Box
     found: Flags
+    notes: Any  # of the cells
 
 
 class _ASAE(NamedTuple):
-    cells: Any
+    cells: Cells
     alpha: float
     beta: float
     eta: float
@@ -82,10 +87,11 @@ class _ASAE(NamedTuple):
     per_period: bool
     truncate: bool
     sigma: float
-    low: float
-    high: float
+    bottom: float
+    top: float
 
 
+@registered
 class ASAE(StructuredPolicy, _ASAE):
     """Run SAE in periods of n_0 = 2, n_{k+1} = n_k^(1 + eta) pulls, keeping all data.
 
@@ -93,6 +99,9 @@ class ASAE(StructuredPolicy, _ASAE):
     `Reading`. The theorems have eta = 1, beta = 1 and alpha = 2 (logarithmic regret) or 5/2
     (constant regret); the paper's experiments have eta = 0.1 and 0.01.
     """
+
+    asks = ("best_arms_in",)
+    learned = ("data", "active", "phase", "exponent", "ends", "counted", "carried")
 
     def __new__(
         cls,
@@ -105,12 +114,11 @@ class ASAE(StructuredPolicy, _ASAE):
         sigma: float | None = None,
     ) -> ASAE:
         """Check the parameters."""
-        checked_structure(structure)
         chosen = checked_reading(reading)
         policy = super().__new__(
             cls,
-            structure.cells,
-            checked_above("alpha", alpha, 0.0),
+            checked_cells(cls, structure),
+            checked_scale("alpha", alpha),
             checked_at_least("beta", beta, 1.0),
             _checked_eta(eta),
             chosen.init == "recompute",
@@ -120,6 +128,7 @@ class ASAE(StructuredPolicy, _ASAE):
             *checked_rewards(reward_range, sigma),
         )
         policy.structure = structure
+        check_first_phase(policy, width_budget(policy.alpha, policy.sigma, LOG_2))
         return policy
 
     @property
@@ -134,10 +143,7 @@ class ASAE(StructuredPolicy, _ASAE):
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as plain values."""
-        shown = super().parameters()
-        for name in ("recompute", "by_length", "per_period", "truncate"):
-            del shown[name]
-        return {**shown, "reading": "/".join(self.reading)}
+        return {**super().parameters(), "reading": "/".join(self.reading)}
 
     def width(self) -> str:
         """Return the confidence radius in words."""
@@ -152,8 +158,7 @@ class ASAE(StructuredPolicy, _ASAE):
         arms = self.cells.arm_count()
         candidates = candidate_arms(self.cells)
         return ASAEState(
-            np.zeros(arms, np.int64),
-            np.zeros(arms),
+            fresh_data(arms),
             candidates.copy(),
             np.zeros(1, np.int64),
             np.zeros(1),
@@ -161,23 +166,38 @@ class ASAE(StructuredPolicy, _ASAE):
             np.zeros(arms, np.int64),
             candidates,
             candidates.copy(),
-            np.zeros(arms),
-            np.zeros(arms),
+            fresh_box(arms),
             np.zeros(arms, np.bool_),
+            self.cells.fresh_notes(),
         )
 
-    def observe(self, state: ASAEState, pulls: Ints, sums: Floats) -> None:
-        """Add the pulls and the sums of their rewards."""
-        for arm in range(len(pulls)):
-            state.pulls[arm] += pulls[arm]
-            state.counted[arm] += pulls[arm]
-            state.sums[arm] += sums[arm]
+    def forget(self, state: ASAEState) -> None:
+        """Clear what the cells noted for earlier plans."""
+        forget_history(self.cells, state.notes)
 
-    def plan(
-        self, state: ASAEState, t: int, limit: int, quota: Ints, rng: np.random.Generator
-    ) -> int:
+    def check_learned(self, state: ASAEState, t: int) -> None:
+        """Raise a ValueError if this is no phase, or no period, of the policy."""
+        check_phase(int(state.phase[0]), state.active, state.candidates)
+        if not state.carried.any() or (state.carried & ~state.candidates).any():
+            raise ValueError("carried arms that are best in no model, or none")
+        if ((state.counted < 0) | (state.counted > state.data.pulls)).any():
+            raise ValueError(f"{state.counted} counted of {state.data.pulls} pulls")
+        exponent, ends = float(state.exponent[0]), int(state.ends[0])
+        growing = math.isfinite(exponent) and exponent >= 1.0
+        if not growing or not 0 < ends <= 2 * MOST_PULLS or exponent > MOST_EXPONENT:
+            raise ValueError(f"a period of 2^{exponent} pulls that ends at {ends}")
+
+    def observe(self, state: ASAEState, seen: Seen) -> None:
+        """Add the pulls and the sums of their rewards."""
+        for arm in range(len(seen.pulls)):
+            state.data.pulls[arm] += seen.pulls[arm]
+            state.data.sums[arm] += seen.sums[arm]
+            state.counted[arm] += seen.pulls[arm]
+
+    def plan(self, state: ASAEState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Plan the rest of the phase, up to the period's end if that cuts it."""
-        gap = largest_gap(self.low, self.high)
+        t = now.t
+        gap = largest_gap(self.bottom, self.top)
         empty = 0
         if state.exponent[0] == 0.0:
             empty += open_period(self, state, t)
@@ -207,15 +227,7 @@ def _checked_eta(eta: float) -> float:
 @compilable
 def rebuild(policy: Any, state: ASAEState, budget: float) -> bool:
     """Rebuild the set, mark its best arms and carry them (all candidates if the set is empty)."""
-    alive = find_best_arms(
-        policy.cells,
-        state.pulls,
-        state.sums,
-        budget,
-        state.box_low,
-        state.box_high,
-        state.found,
-    )
+    alive = find_best_arms(policy.cells, state.data, budget, state.box, state.found, state.notes)
     copy_flags(state.found if alive else state.candidates, state.carried)
     return alive
 

@@ -3,57 +3,96 @@
 A policy is a named tuple of parameters with three methods that Numba can compile:
 
 - `init()` returns a fresh state, a named tuple of arrays;
-- `plan(state, t, limit, quota, rng)` writes into `quota` how often each arm is pulled next, played in
-  round-robin order, after `t` pulls so far, and returns the number of empty confidence sets it met. A
-  policy that looks at rewards before each pull plans no further than `limit`, and never further than
+- `plan(state, now, quota, rng)` writes into `quota` how often each arm is pulled next, played in
+  round-robin order, after now.t pulls so far, and returns the number of empty confidence sets it met. A
+  policy that looks at rewards before each pull plans no further than now.limit, and never further than
   no reward in its declared range can change its mind;
-- `observe(state, pulls, sums)` takes in the pulls of each arm and the sums of their rewards.
+- `observe(state, seen)` takes in the pulls of each arm and the sums of their rewards.
 
+What the engine and the agent must know of a policy besides, it says by class attributes (`Policy`).
 Everything else here (checks, representation) is plain Python and never compiled.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_above, checked_count
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.round_robin import add_results
 from structured_bandits.planning.streaks import StreakLike
+from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.curves.structure import CurveStructure
 
-
-class PolicyLike(Protocol):
-    """What the engine and the agent need of a policy; any such named tuple will do."""
-
-    def init(self) -> Any:
-        """Return a fresh state: a named tuple of arrays."""
-
-    def plan(self, state: Any, t: int, limit: int, quota: Ints, rng: np.random.Generator) -> int:
-        """Write how often each arm is pulled next; return the number of empty sets met."""
-
-    def observe(self, state: Any, pulls: Ints, sums: Floats) -> None:
-        """Take in pulls and sums of rewards per arm."""
+SMALLEST, LARGEST = 1e-100, 1e100  # of parameters: their squares and products stay finite numbers
 
 
 class Policy(Record):
-    """Mixin of the library's policies; `structure` is what they were built for, if anything."""
+    """Mixin of the library's policies; `structure` is what they were built for, if anything.
+
+    The class attributes are what the engine, the agent and the command need to know:
+
+    - `streaks`: it is played by `streak` and `end_streak` instead of `plan` and `observe`. A class that
+      gives `plan` or `observe` anew without `streak` is played by those, unless it says so itself;
+    - `compiles`: its methods can be compiled;
+    - `takes_memory`: `plan` or `observe` make arrays (or call NumPy functions that do), so the compiled
+      engine has to count references, which costs short plans about a third of their speed;
+    - `randomised`: it draws from `rng`, so equal rewards may give different play;
+    - `needs_squares`: it uses sums of squared rewards, so they must be known;
+    - `asks`: the questions that it asks of a structure's cells (structures/questions.py);
+    - `learned`: the fields of its state that hold what it has learned; a snapshot saves them. The other
+      fields are scratch memory, which `restore` makes anew;
+    - `absent_parameters`: what it means if a snapshot of an earlier version lacks a parameter.
+    """
+
+    streaks: ClassVar[bool] = False
+    compiles: ClassVar[bool] = True
+    takes_memory: ClassVar[bool] = False
+    randomised: ClassVar[bool] = False
+    needs_squares: ClassVar[bool] = False
+    asks: ClassVar[tuple[str, ...]] = ()
+    learned: ClassVar[tuple[str, ...]] = ("data",)
+    absent_parameters: ClassVar[dict[str, Any]] = {}
 
     structure: Structure | None
     n_arms: int
     sigma: float
-    low: float
-    high: float
+    bottom: float  # the range of rewards
+    top: float
 
-    def observe(self, state: Any, pulls: Ints, sums: Floats) -> None:
-        """Add the pulls and the sums of their rewards."""
-        add_results(state.pulls, state.sums, pulls, sums)
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        own = vars(cls)
+        if "streaks" not in own and ("streak" in own or "plan" in own or "observe" in own):
+            cls.streaks = "streak" in own
+
+    @classmethod
+    def parameter_names(cls) -> tuple[str, ...]:
+        """Return the names of the parameters besides the structure, as the constructor has them."""
+        _, _, *names = inspect.signature(cls.__new__).parameters
+        return tuple(names)
+
+    def observe(self, state: Any, seen: Seen) -> None:
+        """Add the pulls and the sums of their rewards.
+
+        At once, since a live agent does this for each reward.
+        """
+        np.add(state.data.pulls, seen.pulls, state.data.pulls)
+        np.add(state.data.sums, seen.sums, state.data.sums)
+
+    def restore(self, state: Any) -> None:
+        """Make the scratch memory of a state whose learned fields were read from a snapshot."""
+
+    def forget(self, state: Any) -> None:
+        """Clear scratch memory that could decide how far the next plan goes (live agents do)."""
+
+    def check_learned(self, state: Any, t: int) -> None:
+        """Raise a ValueError if no play of `t` pulls leads to such learned fields."""
 
     @property
     def arm_names(self) -> tuple[str, ...]:
@@ -65,7 +104,12 @@ class Policy(Record):
     @property
     def reward_range(self) -> tuple[float, float] | None:
         """The declared range of rewards, None if unbounded."""
-        return (self.low, self.high) if math.isfinite(self.low) else None
+        return (self.bottom, self.top) if math.isfinite(self.bottom) else None
+
+    @property
+    def family(self) -> str:
+        """The family of rewards that the policy is made for: any in a range, or Gaussian ones."""
+        return "bounded" if math.isfinite(self.bottom) else "gaussian"
 
     def active_arms(self, state: Any, t: int) -> tuple[int, ...]:
         """Return the arms that the policy may still play for good reason after `t` pulls."""
@@ -75,6 +119,12 @@ class Policy(Record):
         """Return the confidence radius in words, for tables."""
         return "none"
 
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and self.structure == other.structure  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
     def __repr__(self) -> str:
         subject = repr(self.structure) if self.structure is not None else f"{self.n_arms} arms"
         shown = [f"{name}={value!r}" for name, value in self.parameters().items()]
@@ -82,39 +132,35 @@ class Policy(Record):
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as plain values, for results and snapshots."""
-        fields = {
-            name: value
-            for name, value in self._asdict().items()  # type: ignore[attr-defined]
-            if name not in ("cells", "n_arms", "low", "high")
-        }
-        return {**fields, "reward_range": self.reward_range}
+        return {name: _plain(getattr(self, name)) for name in self.parameter_names()}
 
 
 class StreakPolicy(Policy):
     """Mixin: `plan` and `observe` of a policy with `streak` and `end_streak`."""
 
-    def plan(
-        self: StreakLike, state: Any, t: int, limit: int, quota: Ints, rng: np.random.Generator
-    ) -> int:
+    streaks = True
+
+    def plan(self: StreakLike, state: Any, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Plan the part of a streak that is certain; one pull if the confidence set is empty.
 
         Empty sets are counted pull by pull, and an agent may not come to the end of a plan.
         """
-        streak = self.streak(state, t, limit, rng)
+        streak = self.streak(state, now, rng)
         quota[:] = 0
         quota[streak.arm] = 1 if streak.empty > 0 else streak.surely
         return min(streak.empty, 1)
 
-    def end_streak(self, state: Any, arm: int, pulls: int, total: float) -> None:
+    def end_streak(self, state: Any, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards."""
-        state.pulls[arm] += pulls
-        state.sums[arm] += total
+        state.data.pulls[outcome.arm] += outcome.pulls
+        state.data.sums[outcome.arm] += outcome.total
 
-    def observe(self: StreakLike, state: Any, pulls: Ints, sums: Floats) -> None:
+    def observe(self: StreakLike, state: Any, seen: Seen) -> None:
         """Take in the pulls and the sums of their rewards, arm by arm."""
-        for arm in range(len(pulls)):
-            if pulls[arm] > 0:
-                self.end_streak(state, arm, pulls[arm], sums[arm])
+        for arm in range(len(seen.pulls)):
+            if seen.pulls[arm] > 0:
+                outcome = Outcome(arm, seen.pulls[arm], seen.sums[arm], seen.squares[arm])
+                self.end_streak(state, outcome)
 
 
 class StructuredPolicy(Policy):
@@ -128,12 +174,22 @@ class StructuredPolicy(Policy):
         return self.structure.n_arms
 
 
+Kind = TypeVar("Kind", bound=type[Policy])
+POLICIES: dict[str, type[Policy]] = {}
+
+
+def registered(kind: Kind) -> Kind:
+    """Note a class of policies, so that experiment files and commands know it by its name."""
+    POLICIES[kind.__name__] = kind
+    return kind
+
+
 class Rewards(NamedTuple):
     """The checked reward range and scale of a policy."""
 
     sigma: float
-    low: float
-    high: float
+    bottom: float
+    top: float
 
 
 def checked_rewards(reward_range: tuple[float, float] | None, sigma: float | None) -> Rewards:
@@ -141,26 +197,51 @@ def checked_rewards(reward_range: tuple[float, float] | None, sigma: float | Non
     if reward_range is None:
         if sigma is None:
             raise ParameterError("sigma=None: unbounded rewards (reward_range=None) need a sigma")
-        low, high = -math.inf, math.inf
+        bottom, top = -math.inf, math.inf
     else:
         try:
-            low, high = (float(end) for end in tuple(reward_range))
+            bottom, top = (float(end) for end in tuple(reward_range))
         except (TypeError, ValueError, OverflowError):
             raise ParameterError(
                 f"reward_range={reward_range!r}: expected a pair (low, high) or None"
             ) from None
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        if not (math.isfinite(bottom) and math.isfinite(top) and bottom < top):
             raise ParameterError(f"reward_range={reward_range!r}: needs finite low < high, or None")
-    scale = (high - low) / 2.0 if sigma is None else checked_above("sigma", sigma, 0.0)
-    return Rewards(scale, low, high)
+        if not (top - bottom >= SMALLEST and max(abs(bottom), abs(top)) <= LARGEST):
+            raise ParameterError(
+                f"reward_range={reward_range!r}: expected ends up to {LARGEST:g} that are at least "
+                f"{SMALLEST:g} apart; use other units"
+            )
+    scale = (top - bottom) / 2.0 if sigma is None else checked_scale("sigma", sigma)
+    return Rewards(scale, bottom, top)
 
 
-def checked_structure(structure: Any, needed: type[Structure] = Structure) -> Structure:
-    """Return a structure of the needed kind."""
-    if not isinstance(structure, needed):
-        wanted = "a CurveStructure" if needed is CurveStructure else "a structure"
-        raise ParameterError(f"structure={structure!r}: expected {wanted}")
-    return structure
+def checked_scale(name: str, value: Any) -> float:
+    """Return a positive number whose square is neither 0 nor infinite."""
+    scale = checked_above(name, value, 0.0)
+    if not SMALLEST <= scale <= LARGEST:
+        raise ParameterError(f"{name}={value!r}: expected {SMALLEST:g} to {LARGEST:g}")
+    return scale
+
+
+def checked_cells(kind: type[Policy], structure: Any, name: str = "cells") -> Any:
+    """Return the cells of a structure that can answer what policies of this kind ask."""
+    if not isinstance(structure, Structure):
+        raise ParameterError(f"structure={structure!r}: expected a structure")
+    cells = getattr(structure, name)
+    missing = [question for question in kind.asks if not hasattr(cells, question)]
+    if missing:
+        able = [other for other, each in POLICIES.items() if _answers(structure, each)]
+        raise ParameterError(
+            f"{kind.__name__} cannot play on structure={structure!r}: it asks for "
+            f"{missing[0]!r}, which such a structure does not answer; use {', '.join(able)}"
+        )
+    return cells
+
+
+def _answers(structure: Structure, kind: type[Policy]) -> bool:
+    cells = structure.cells, structure.fitting_cells
+    return all(any(hasattr(each, question) for each in cells) for question in kind.asks)
 
 
 def structure_and_arms(structure_or_n_arms: Any) -> tuple[Structure | None, int]:
@@ -173,3 +254,10 @@ def structure_and_arms(structure_or_n_arms: Any) -> tuple[Structure | None, int]
 def flagged(flags: Any) -> tuple[int, ...]:
     """Return the indices of the flags that are set."""
     return tuple(int(index) for index in np.flatnonzero(flags))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of which JSON gives back an equal one: arrays as lists."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return value

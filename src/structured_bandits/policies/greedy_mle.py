@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
     StreakPolicy,
     StructuredPolicy,
+    checked_cells,
     checked_rewards,
-    checked_structure,
+    registered,
 )
+from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.questions import Cells
 
 
 class GreedyState(NamedTuple):
-    """Pulls and sums of rewards of each arm."""
+    """What was seen of each arm."""
 
-    pulls: Ints
-    sums: Floats
+    data: Data
 
 
 class _GreedyMLE(NamedTuple):
-    cells: Any
+    cells: Cells
     sigma: float
-    low: float
-    high: float
+    bottom: float
+    top: float
 
 
+@registered
 class GreedyMLE(StructuredPolicy, StreakPolicy, _GreedyMLE):
     """Play the best arm of the model with the least squares sum_i T_i (mean_i - mu_i(theta))^2.
 
@@ -41,6 +44,8 @@ class GreedyMLE(StructuredPolicy, StreakPolicy, _GreedyMLE):
     one.
     """
 
+    asks = ("fitting_arm",)
+
     def __new__(
         cls,
         structure: Structure,
@@ -48,18 +53,15 @@ class GreedyMLE(StructuredPolicy, StreakPolicy, _GreedyMLE):
         sigma: float | None = None,
     ) -> GreedyMLE:
         """Check the parameters."""
-        checked_structure(structure)
-        policy = super().__new__(
-            cls, structure.fitting_cells, *checked_rewards(reward_range, sigma)
-        )
+        cells = checked_cells(cls, structure, "fitting_cells")
+        policy = super().__new__(cls, cells, *checked_rewards(reward_range, sigma))
         policy.structure = structure
         return policy
 
     def init(self) -> GreedyState:
         """Return a fresh state."""
-        arms = self.cells.arm_count()
-        return GreedyState(np.zeros(arms, np.int64), np.zeros(arms))
+        return GreedyState(fresh_data(self.cells.arm_count()))
 
-    def streak(self, state: GreedyState, t: int, limit: int, rng: np.random.Generator) -> Streak:
+    def streak(self, state: GreedyState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the fitting model's best arm once."""
-        return certain_streak(self.cells.fitting_arm(state.pulls, state.sums), 1, 0)
+        return certain_streak(self.cells.fitting_arm(state.data), 1, 0)

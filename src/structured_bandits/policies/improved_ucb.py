@@ -7,48 +7,57 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.arrays import Flags, Ints
 from structured_bandits.checks import checked_count
 from structured_bandits.compilable import compilable
+from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.policies.base import (
     Policy,
     checked_rewards,
     flagged,
+    registered,
     structure_and_arms,
 )
 from structured_bandits.policies.phases import MOST_PULLS, largest_gap, top_up
+from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
 
 
 class ImprovedUCBState(NamedTuple):
-    """Pulls and sums of each arm, the arms still in, and the round."""
+    """What was seen of each arm, the arms still in, and the round."""
 
-    pulls: Ints
-    sums: Floats
+    data: Data
     active: Flags
     round: Ints  # one number
 
 
 @compilable
-def best_mean(pulls: Ints, sums: Floats, active: Flags) -> int:
+def best_mean(data: Data, active: Flags) -> int:
     """Return the active arm with the highest mean, the lowest arm on ties."""
     highest = -math.inf
     choice = -1
-    for arm in range(len(pulls)):
-        if active[arm] and sums[arm] / pulls[arm] > highest:
-            highest = sums[arm] / pulls[arm]
+    for arm in range(len(data.pulls)):
+        if active[arm] and data.sums[arm] / data.pulls[arm] > highest:
+            highest = data.sums[arm] / data.pulls[arm]
             choice = arm
     return choice
+
+
+@compilable
+def last_round(horizon: int) -> int:
+    """Return the number of the last round, floor(log2(n / e) / 2)."""
+    return max(0, math.floor(0.5 * math.log2(horizon / math.e)))
 
 
 class _ImprovedUCB(NamedTuple):
     n_arms: int
     horizon: int
     sigma: float
-    low: float
-    high: float
+    bottom: float
+    top: float
 
 
+@registered
 class ImprovedUCB(Policy, _ImprovedUCB):
     """Halve a guess D of the gap each round and drop the arms that it proves worse.
 
@@ -58,6 +67,8 @@ class ImprovedUCB(Policy, _ImprovedUCB):
     There are floor(log2(n / e) / 2) + 1 rounds; then, or when one arm is left, the best arm still in
     is played to the end.
     """
+
+    learned = ("data", "active", "round")
 
     def __new__(
         cls,
@@ -84,17 +95,23 @@ class ImprovedUCB(Policy, _ImprovedUCB):
     def init(self) -> ImprovedUCBState:
         """Return a fresh state."""
         return ImprovedUCBState(
-            np.zeros(self.n_arms, np.int64),
-            np.zeros(self.n_arms),
+            fresh_data(self.n_arms),
             np.ones(self.n_arms, np.bool_),
             np.zeros(1, np.int64),
         )
 
-    def plan(
-        self, state: ImprovedUCBState, t: int, limit: int, quota: Ints, rng: np.random.Generator
-    ) -> int:
+    def check_learned(self, state: ImprovedUCBState, t: int) -> None:
+        """Raise a ValueError if this is no round of the policy."""
+        done = int(state.round[0])
+        if not state.active.any() or not 0 <= done <= last_round(self.horizon) + 1:
+            raise ValueError(f"round {done} with {int(state.active.sum())} arms")
+        if done > last_round(self.horizon) and state.active.sum() > 1:
+            raise ValueError(f"round {done} is over, with {int(state.active.sum())} arms left")
+
+    def plan(self, state: ImprovedUCBState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Plan the rest of the round, or of the game once one arm is left."""
-        last_round = max(0, math.floor(0.5 * math.log2(self.horizon / math.e)))
+        last = last_round(self.horizon)
+        data = state.data
         while True:
             survivors = 0
             for arm in range(self.n_arms):
@@ -105,16 +122,16 @@ class ImprovedUCB(Policy, _ImprovedUCB):
             variance = 4.0 * self.sigma * self.sigma
             halved = math.ldexp(1.0, -int(state.round[0]))
             log_term = variance * math.log(self.horizon * halved * halved)
-            gap = halved * largest_gap(self.low, self.high)
+            gap = halved * largest_gap(self.bottom, self.top)
             target = max(1, math.ceil(min(2.0 * log_term / (gap * gap), MOST_PULLS)))
-            if top_up(state.pulls, state.active, target, quota):
+            if top_up(data.pulls, state.active, target, quota):
                 return 0
             radius = math.sqrt(log_term / (2.0 * target))
-            best = best_mean(state.pulls, state.sums, state.active)
-            highest = state.sums[best] / state.pulls[best]
+            best = best_mean(data, state.active)
+            highest = data.sums[best] / data.pulls[best]
             for arm in range(self.n_arms):
                 if state.active[arm]:
-                    mean = state.sums[arm] / state.pulls[arm]
+                    mean = data.sums[arm] / data.pulls[arm]
                     worse = mean + radius < highest - radius
-                    state.active[arm] = arm == best if state.round[0] == last_round else not worse
+                    state.active[arm] = arm == best if state.round[0] == last else not worse
             state.round[0] += 1

@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.arrays import Flags, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import confidence_box
+from structured_bandits.errors import ParameterError
+from structured_bandits.planning.confidence import Box, Data, write_box
+from structured_bandits.structures.questions import Cells
 
 MOST_PULLS = 1 << 52  # more than any horizon; sums over two thousand arms still fit 64 bits
+MOST_PHASES = 1000  # the smallest budget grows from 1e-300 to 2^52 in fewer
 
 
 @compilable
-def largest_gap(low: float, high: float) -> float:
+def largest_gap(bottom: float, top: float) -> float:
     """Return the gap from which elimination starts to halve: the range's width, 1 if unbounded.
 
     The paper has rewards in [0, 1] and starts from 1; starting from the width makes the choice of
     units irrelevant.
     """
-    return high - low if math.isfinite(high - low) else 1.0
+    return top - bottom if math.isfinite(top - bottom) else 1.0
 
 
 @compilable
@@ -40,6 +43,17 @@ def phase_target(budget: float, beta: float, gap: float, phase: int) -> int:
     return max(1, math.ceil(pulls))
 
 
+def check_first_phase(policy: Any, budget: float) -> None:
+    """Raise if the first phase of a policy would take more pulls than can be counted."""
+    gap = largest_gap(policy.bottom, policy.top)
+    if phase_target(budget, policy.beta, gap, 0) >= MOST_PULLS:
+        raise ParameterError(
+            f"sigma={policy.sigma:g}, alpha={policy.alpha:g}: the first phase would take 2**52 pulls "
+            f"of each arm or more, for rewards whose range is {policy.reward_range}; the radius "
+            f"{policy.width()} is too wide for it"
+        )
+
+
 @compilable
 def top_up(pulls: Ints, active: Flags, target: int, quota: Ints) -> bool:
     """Write the pulls that the active arms lack to the target; is there any?"""
@@ -52,11 +66,11 @@ def top_up(pulls: Ints, active: Flags, target: int, quota: Ints) -> bool:
 
 @compilable
 def find_best_arms(
-    cells: Any, pulls: Ints, sums: Floats, budget: float, low: Floats, high: Floats, found: Flags
+    cells: Cells, data: Data, budget: float, box: Box, found: Flags, notes: Any
 ) -> bool:
     """Rebuild the confidence set from all models and data, mark its best arms; is it non-empty?"""
-    confidence_box(pulls, sums, budget, low, high)
-    return cells.best_arms_in(low, high, found)
+    write_box(data, budget, box)
+    return cells.best_arms_in(box, found, notes)
 
 
 @compilable
@@ -81,3 +95,11 @@ def copy_flags(source: Flags, target: Flags) -> None:
     """Copy flags one by one: a slice assignment takes memory, which plans must not."""
     for arm in range(len(target)):
         target[arm] = source[arm]
+
+
+def check_phase(phase: int, active: Flags, candidates: Flags) -> None:
+    """Raise a ValueError if this is no phase, or these are no arms that may be active in one."""
+    if not 0 <= phase <= MOST_PHASES:
+        raise ValueError(f"phase {phase}")
+    if not active.any() or (active & ~candidates).any():
+        raise ValueError("active arms that are best in no model, or none")

@@ -54,6 +54,11 @@ def checked_reading(reading: Any) -> Reading:
                 "or a Reading"
             )
         return READINGS[reading]
+    if isinstance(reading, dict):  # as a file writes it
+        if not set(reading) <= set(Reading._fields):
+            fields = ", ".join(Reading._fields)
+            raise ParameterError(f"reading={reading!r}: a table takes {fields}")
+        reading = Reading(**reading)
     if not isinstance(reading, Reading):
         raise ParameterError(f"reading={reading!r}: expected a name or a Reading")
     for name, accepted in _CHOICES.items():

@@ -7,48 +7,53 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.checks import checked_above, checked_at_least, checked_count
-from structured_bandits.planning.confidence import width_budget
+from structured_bandits.arrays import Flags, Ints
+from structured_bandits.checks import checked_at_least, checked_count
+from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget
 from structured_bandits.policies.base import (
     StructuredPolicy,
+    checked_cells,
     checked_rewards,
-    checked_structure,
+    checked_scale,
     flagged,
+    registered,
 )
 from structured_bandits.policies.phases import (
+    check_first_phase,
+    check_phase,
     find_best_arms,
     keep_only,
     largest_gap,
     phase_target,
     top_up,
 )
+from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.questions import candidate_arms
+from structured_bandits.structures.questions import Cells, candidate_arms, forget_history
 
 
 class SAEState(NamedTuple):
-    """Pulls and sums of each arm, the active arms and the phase; the rest is scratch."""
+    """What was seen of each arm, the active arms and the phase; the rest is scratch."""
 
-    pulls: Ints
-    sums: Floats
+    data: Data
     active: Flags
     phase: Ints  # one number
-    box_low: Floats
-    box_high: Floats
+    box: Box
     found: Flags
+    notes: Any  # of the cells
 
 
 class _SAE(NamedTuple):
-    cells: Any
+    cells: Cells
     horizon: int
     alpha: float
     beta: float
     sigma: float
-    low: float
-    high: float
+    bottom: float
+    top: float
 
 
+@registered
 class SAE(StructuredPolicy, _SAE):
     """Play all active arms in turn; at the end of a phase drop those that are best in no fitting model.
 
@@ -58,6 +63,9 @@ class SAE(StructuredPolicy, _SAE):
     theory has alpha = beta^2 (Theorem 3), the paper's experiments alpha = 2, beta = 1. Arms that are
     best in no model are never played.
     """
+
+    asks = ("best_arms_in",)
+    learned = ("data", "active", "phase")
 
     def __new__(
         cls,
@@ -69,16 +77,16 @@ class SAE(StructuredPolicy, _SAE):
         sigma: float | None = None,
     ) -> SAE:
         """Check the parameters."""
-        checked_structure(structure)
         policy = super().__new__(
             cls,
-            structure.cells,
+            checked_cells(cls, structure),
             checked_count("horizon", horizon),
-            checked_above("alpha", alpha, 0.0),
+            checked_scale("alpha", alpha),
             checked_at_least("beta", beta, 1.0),
             *checked_rewards(reward_range, sigma),
         )
         policy.structure = structure
+        check_first_phase(policy, width_budget(policy.alpha, policy.sigma, math.log(horizon)))
         return policy
 
     def width(self) -> str:
@@ -93,34 +101,31 @@ class SAE(StructuredPolicy, _SAE):
         """Return a fresh state: the arms that are best in some model are active."""
         arms = self.cells.arm_count()
         return SAEState(
-            np.zeros(arms, np.int64),
-            np.zeros(arms),
+            fresh_data(arms),
             candidate_arms(self.cells),
             np.zeros(1, np.int64),
-            np.zeros(arms),
-            np.zeros(arms),
+            fresh_box(arms),
             np.zeros(arms, np.bool_),
+            self.cells.fresh_notes(),
         )
 
-    def plan(
-        self, state: SAEState, t: int, limit: int, quota: Ints, rng: np.random.Generator
-    ) -> int:
+    def forget(self, state: SAEState) -> None:
+        """Clear what the cells noted for earlier plans."""
+        forget_history(self.cells, state.notes)
+
+    def check_learned(self, state: SAEState, t: int) -> None:
+        """Raise a ValueError if this is no phase of the policy."""
+        check_phase(int(state.phase[0]), state.active, candidate_arms(self.cells))
+
+    def plan(self, state: SAEState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Plan the rest of the phase; phases that are complete are closed first."""
         budget = width_budget(self.alpha, self.sigma, math.log(self.horizon))
-        gap = largest_gap(self.low, self.high)
+        gap = largest_gap(self.bottom, self.top)
         empty = 0
         while True:
             target = phase_target(budget, self.beta, gap, state.phase[0])
-            if top_up(state.pulls, state.active, target, quota):
+            if top_up(state.data.pulls, state.active, target, quota):
                 return empty
-            find_best_arms(
-                self.cells,
-                state.pulls,
-                state.sums,
-                budget,
-                state.box_low,
-                state.box_high,
-                state.found,
-            )
+            find_best_arms(self.cells, state.data, budget, state.box, state.found, state.notes)
             empty += keep_only(state.active, state.found)
             state.phase[0] += 1

@@ -7,14 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.checks import checked_above
+from structured_bandits.arrays import Flags, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import (
+    Box,
+    Data,
     Prospect,
-    confidence_box,
+    fresh_box,
+    fresh_data,
     radius_growth,
     width_budget,
+    write_box,
 )
 from structured_bandits.planning.leads import Leader, highest_index, lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
@@ -22,35 +25,36 @@ from structured_bandits.planning.watches import NO_ARM, SEVERAL
 from structured_bandits.policies.base import (
     StreakPolicy,
     StructuredPolicy,
+    checked_cells,
     checked_rewards,
-    checked_structure,
+    checked_scale,
     flagged,
+    registered,
 )
+from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.questions import candidate_arms
+from structured_bandits.structures.questions import Cells, candidate_arms, forget_history
 
 
 class SUCBState(NamedTuple):
-    """Pulls and sums of each arm, the confidence box, and what a plan needs."""
+    """What was seen of each arm; the rest is scratch."""
 
-    pulls: Ints
-    sums: Floats
-    low: Floats
-    high: Floats
+    data: Data
+    box: Box
     candidates: Flags  # arms that are best in some model
     work: Any  # what the cells note of the models
-    lengths: Ints  # length of the last plan for each arm, where it is searched
-    news: Ints  # the arm with data that the cells have not seen, NO_ARM or SEVERAL
+    changed: Ints  # one number: the arm with data that the cells have not seen, NO_ARM or SEVERAL
 
 
 class _SUCB(NamedTuple):
-    cells: Any
+    cells: Cells
     alpha: float
     sigma: float
-    low: float
-    high: float
+    bottom: float
+    top: float
 
 
+@registered
 class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
     """Play the best arm of the most optimistic model that fits the data at level log t.
 
@@ -60,6 +64,8 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
     (errata, I-15). The paper's own parameter is twice our alpha (docs/notation.md).
     """
 
+    asks = ("choose", "certain_length", "empty_length", "best_arms_in")
+
     def __new__(
         cls,
         structure: Structure,
@@ -68,9 +74,9 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
         sigma: float | None = None,
     ) -> SUCB:
         """Check the parameters."""
-        checked_structure(structure)
+        cells = checked_cells(cls, structure)
         rewards = checked_rewards(reward_range, sigma)
-        policy = super().__new__(cls, structure.cells, checked_above("alpha", alpha, 0.0), *rewards)
+        policy = super().__new__(cls, cells, checked_scale("alpha", alpha), *rewards)
         policy.structure = structure
         return policy
 
@@ -80,68 +86,69 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
 
     def active_arms(self, state: SUCBState, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model that fits; all candidates if none does."""
-        low, high = np.empty(self.n_arms), np.empty(self.n_arms)
-        found = np.zeros(self.n_arms, np.bool_)
-        budget = width_budget(self.alpha, self.sigma, math.log(t + 1))
-        confidence_box(state.pulls, state.sums, budget, low, high)
-        return flagged(found if self.cells.best_arms_in(low, high, found) else state.candidates)
+        box, found = fresh_box(self.n_arms), np.zeros(self.n_arms, np.bool_)
+        write_box(state.data, width_budget(self.alpha, self.sigma, math.log(t + 1)), box)
+        alive = self.cells.best_arms_in(box, found, self.cells.fresh_notes())
+        return flagged(found if alive else state.candidates)
 
     def init(self) -> SUCBState:
         """Return a fresh state."""
         arms = self.cells.arm_count()
-        candidates = candidate_arms(self.cells)
         return SUCBState(
-            np.zeros(arms, np.int64),
-            np.zeros(arms),
-            np.zeros(arms),
-            np.zeros(arms),
-            candidates,
+            fresh_data(arms),
+            fresh_box(arms),
+            candidate_arms(self.cells),
             self.cells.workspace(),
-            np.ones(arms, np.int64),
             np.full(1, NO_ARM, np.int64),
         )
 
-    def streak(self, state: SUCBState, t: int, limit: int, rng: np.random.Generator) -> Streak:
+    def restore(self, state: SUCBState) -> None:
+        """Let the cells look at all data."""
+        state.changed[0] = SEVERAL
+
+    def forget(self, state: SUCBState) -> None:
+        """Clear what the cells noted for earlier plans."""
+        forget_history(self.cells, state.work)
+
+    def streak(self, state: SUCBState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the optimistic arm, as long as it is certain to stay the choice."""
+        data, work = state.data, state.work
         factor = width_budget(self.alpha, self.sigma, 1.0)
-        budget = factor * math.log(t + 1)
-        arm = self.cells.choose(
-            state.news[0], state.pulls, state.sums, budget, state.low, state.high, state.work
-        )
-        state.news[0] = NO_ARM
-        prospect = Prospect(t, limit, factor, budget, self.low, self.high)
-        far = limit > 1 and math.isfinite(self.low)  # rewards without bounds leave nothing certain
+        budget = factor * math.log(now.t + 1)
+        arm = self.cells.choose(state.changed[0], data, budget, state.box, work)
+        state.changed[0] = NO_ARM
+        prospect = Prospect(now.t, now.limit, factor, budget, self.bottom, self.top)
+        bounded = math.isfinite(self.bottom)  # rewards without bounds leave nothing certain
+        far = now.limit > 1 and bounded
         if arm < 0:
-            leader = highest_index(state.pulls, state.sums, budget, state.candidates)
-            length = 1 + fallback_lasts(self.cells, state, leader, prospect) if far else 1
+            leader = highest_index(data, budget, state.candidates)
+            length = 1 + fallback_length(self.cells, state, leader, prospect) if far else 1
             return certain_streak(leader.arm, length, length)
-        length = 1
-        if far:
-            length = self.cells.sure_pulls(
-                arm, prospect, state.pulls, state.sums, state.work, state.lengths
-            )
+        length = self.cells.certain_length(arm, prospect, data, work) if far else 1
         return certain_streak(arm, length, 0)
 
-    def end_streak(self, state: SUCBState, arm: int, pulls: int, total: float) -> None:
+    def end_streak(self, state: SUCBState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards."""
-        state.pulls[arm] += pulls
-        state.sums[arm] += total
-        state.news[0] = arm if state.news[0] in (NO_ARM, arm) else SEVERAL
+        arm = outcome.arm
+        state.data.pulls[arm] += outcome.pulls
+        state.data.sums[arm] += outcome.total
+        state.changed[0] = arm if state.changed[0] in (NO_ARM, arm) else SEVERAL
 
 
 @compilable
-def fallback_lasts(cells: Any, state: SUCBState, leader: Leader, prospect: Prospect) -> int:
+def fallback_length(cells: Cells, state: SUCBState, leader: Leader, prospect: Prospect) -> int:
     """Return for how many pulls after the first no model comes to fit and the leader surely leads.
 
     Its lead falls as that of UCB does, if there are nothing but the worst rewards (PLANNING, empty set).
     """
     if leader.lead <= 0.0:
         return 0
-    pulls = state.pulls[leader.arm]
-    miss = state.sums[leader.arm] / pulls - prospect.bottom
+    data = state.data
+    pulls = data.pulls[leader.arm]
+    miss = data.sums[leader.arm] / pulls - prospect.bottom
     growth = radius_growth(prospect.t + 1.0, prospect.budget / prospect.factor)
     own = 1.0 / math.sqrt(pulls)
     drift = lead_drift(math.sqrt(prospect.budget), own, leader.widest, pulls, growth)
     leads = leader.lead * pulls / (miss + drift)
-    empty = cells.stays_empty(leader.arm, prospect, state.pulls, state.sums, state.work)
+    empty = cells.empty_length(leader.arm, prospect, data, state.work)
     return int(min(leads, empty, prospect.limit - 1.0))

@@ -7,21 +7,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.checks import checked_above
+from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import ROUNDING, radius_growth, width_budget
+from structured_bandits.planning.confidence import (
+    RELATIVE_ERROR,
+    Data,
+    fresh_data,
+    radius_growth,
+    width_budget,
+)
 from structured_bandits.planning.leads import lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
-from structured_bandits.policies.base import StreakPolicy, checked_rewards, structure_and_arms
+from structured_bandits.policies.base import (
+    StreakPolicy,
+    checked_rewards,
+    checked_scale,
+    registered,
+    structure_and_arms,
+)
+from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
 
 
 class UCBState(NamedTuple):
-    """Pulls and sums of rewards of each arm, and what its index is made of."""
+    """What was seen of each arm, and what its index is made of."""
 
-    pulls: Ints
-    sums: Floats
+    data: Data
     means: Floats  # inf before the first pull
     roots: Floats  # 1 / sqrt(pulls); 0 before the first pull
 
@@ -30,10 +41,11 @@ class _UCB(NamedTuple):
     n_arms: int
     alpha: float
     sigma: float
-    low: float
-    high: float
+    bottom: float
+    top: float
 
 
+@registered
 class UCB(StreakPolicy, _UCB):
     """Play the arm with the highest mean + 2 sigma sqrt(alpha log t / pulls), each arm once first.
 
@@ -54,7 +66,7 @@ class UCB(StreakPolicy, _UCB):
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)
         rewards = checked_rewards(reward_range, sigma)
-        policy = super().__new__(cls, n_arms, checked_above("alpha", alpha, 0.0), *rewards)
+        policy = super().__new__(cls, n_arms, checked_scale("alpha", alpha), *rewards)
         policy.structure = structure
         return policy
 
@@ -65,18 +77,23 @@ class UCB(StreakPolicy, _UCB):
     def init(self) -> UCBState:
         """Return a fresh state."""
         return UCBState(
-            np.zeros(self.n_arms, np.int64),
-            np.zeros(self.n_arms),
+            fresh_data(self.n_arms),
             np.full(self.n_arms, math.inf),
             np.zeros(self.n_arms),
         )
 
-    def streak(self, state: UCBState, t: int, limit: int, rng: np.random.Generator) -> Streak:
+    def restore(self, state: UCBState) -> None:
+        """Compute what the indices are made of."""
+        for arm in np.flatnonzero(state.data.pulls):
+            note_index(state, int(arm))
+
+    def streak(self, state: UCBState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the arm with the highest index as long as it is sure to have it.
 
-        The indices are those of `candidates.highest_index`, from numbers kept for each arm.
+        The indices are those of `leads.highest_index`, from numbers kept for each arm.
         """
-        log_time = math.log(t + 1)
+        limit = now.limit
+        log_time = math.log(now.t + 1)
         root = math.sqrt(width_budget(self.alpha, self.sigma, log_time))
         highest = second = -math.inf
         widest = 0.0
@@ -88,30 +105,36 @@ class UCB(StreakPolicy, _UCB):
             choice = arm if index > highest else choice
             highest = index if index > highest else highest
             second = lower if lower > second else second
-        if limit == 1 or highest == math.inf or not math.isfinite(self.low):
+        if limit == 1 or highest == math.inf or not math.isfinite(self.bottom):
             return certain_streak(choice, 1, 0)  # without pulls or bounds nothing more is certain
-        lead = highest - second - ROUNDING * (abs(highest) + root)
+        lead = highest - second - RELATIVE_ERROR * (abs(highest) + root)
         if lead <= 0.0:
             return certain_streak(choice, 1, 0)
-        pulls = state.pulls[choice]
-        miss = state.means[choice] - self.low
-        growth = radius_growth(t + 1.0, log_time)
+        pulls = state.data.pulls[choice]
+        miss = state.means[choice] - self.bottom
+        growth = radius_growth(now.t + 1.0, log_time)
         drift = lead_drift(root, state.roots[choice], widest, pulls, growth)
         room = min(lead * pulls, limit * (miss + drift))  # more than that is never used
-        length, misses = lead_lasts(room, miss, drift, self.high - self.low)
+        length, misses = lead_length(room, miss, drift, self.top - self.bottom)
         certain = min(room / (miss + drift), limit - 1.0)  # if there are nothing but misses
         return Streak(choice, 1 + int(certain), 1 + int(min(length, limit - 1.0)), int(misses), 0)
 
-    def end_streak(self, state: UCBState, arm: int, pulls: int, total: float) -> None:
+    def end_streak(self, state: UCBState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards."""
-        state.pulls[arm] += pulls
-        state.sums[arm] += total
-        state.means[arm] = state.sums[arm] / state.pulls[arm]
-        state.roots[arm] = 1.0 / math.sqrt(state.pulls[arm])
+        state.data.pulls[outcome.arm] += outcome.pulls
+        state.data.sums[outcome.arm] += outcome.total
+        note_index(state, outcome.arm)
 
 
 @compilable
-def lead_lasts(room: float, miss: float, drift: float, width: float) -> tuple[float, float]:
+def note_index(state: UCBState, arm: int) -> None:
+    """Note what the index of an arm is made of."""
+    state.means[arm] = state.data.sums[arm] / state.data.pulls[arm]
+    state.roots[arm] = 1.0 / math.sqrt(state.data.pulls[arm])
+
+
+@compilable
+def lead_length(room: float, miss: float, drift: float, width: float) -> tuple[float, float]:
     """Return pulls and misses up to which an arm surely keeps the highest index.
 
     With T pulls so far, j more pulls of which z are misses lower the arm's mean by at most z miss / T,

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
+from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
     StreakPolicy,
     StructuredPolicy,
+    checked_cells,
     checked_rewards,
-    checked_structure,
+    registered,
 )
-from structured_bandits.structures.curves.structure import CurveStructure
+from structured_bandits.protocol import Now
+from structured_bandits.structures.base import Structure
+from structured_bandits.structures.questions import LineCells
 
 
 class WAGPState(NamedTuple):
-    """Pulls and sums of each arm, and the parameter that each arm points to."""
+    """What was seen of each arm, and the parameter that each arm points to."""
 
-    pulls: Ints
-    sums: Floats
+    data: Data
     pointed: Floats
-    seen: Ints  # pulls of each arm when `pointed` was computed
+    counted: Ints  # pulls of each arm when `pointed` was computed
 
 
 class _WAGP(NamedTuple):
-    cells: Any
+    cells: LineCells
     sigma: float
-    low: float
-    high: float
+    bottom: float
+    top: float
 
 
+@registered
 class WAGP(StructuredPolicy, StreakPolicy, _WAGP):
     """Average the parameters that the arms point to, weighted by pulls, and play the best arm there.
 
@@ -42,35 +46,37 @@ class WAGP(StructuredPolicy, StreakPolicy, _WAGP):
     pull: its plans hold one.
     """
 
+    asks = ("closest_parameter", "arm_at")
+    randomised = True
+
     def __new__(
         cls,
-        structure: CurveStructure,
+        structure: Structure,
         reward_range: tuple[float, float] | None = (0.0, 1.0),
         sigma: float | None = None,
     ) -> WAGP:
         """Check the parameters."""
-        checked_structure(structure, CurveStructure)
-        policy = super().__new__(cls, structure.cells, *checked_rewards(reward_range, sigma))
+        cells = checked_cells(cls, structure)
+        policy = super().__new__(cls, cells, *checked_rewards(reward_range, sigma))
         policy.structure = structure
         return policy
 
     def init(self) -> WAGPState:
         """Return a fresh state."""
         arms = self.cells.arm_count()
-        return WAGPState(
-            np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms), np.zeros(arms, np.int64)
-        )
+        return WAGPState(fresh_data(arms), np.zeros(arms), np.zeros(arms, np.int64))
 
-    def streak(self, state: WAGPState, t: int, limit: int, rng: np.random.Generator) -> Streak:
+    def streak(self, state: WAGPState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the best arm at the averaged parameter once."""
-        arms = len(state.pulls)
-        if t == 0:
+        data = state.data
+        arms = len(data.pulls)
+        if now.t == 0:
             return certain_streak(int(rng.random() * arms), 1, 0)
         total = 0.0
         for arm in range(arms):
-            if state.pulls[arm] > state.seen[arm]:
-                mean = state.sums[arm] / state.pulls[arm]
+            if data.pulls[arm] > state.counted[arm]:
+                mean = data.sums[arm] / data.pulls[arm]
                 state.pointed[arm] = self.cells.closest_parameter(arm, mean)
-                state.seen[arm] = state.pulls[arm]
-            total += state.pulls[arm] * state.pointed[arm]
-        return certain_streak(self.cells.arm_at(total / t), 1, 0)
+                state.counted[arm] = data.pulls[arm]
+            total += data.pulls[arm] * state.pointed[arm]
+        return certain_streak(self.cells.arm_at(total / now.t), 1, 0)

@@ -43,10 +43,21 @@ def dual_bound(multipliers: Floats, lower: Floats, upper: Floats) -> float:
     return float(multipliers[used] @ pressed[used])
 
 
+class WarmStart:
+    """What a solver keeps of the last solution of one program, to start from it the next time.
+
+    It belongs to a run: where optima tie, it decides which one is found.
+    """
+
+    def __init__(self) -> None:
+        self.model: Any = None
+
+
 class LinearProgram:
     """Maximise objective·x over lower <= rows x <= upper, again and again for other bounds.
 
-    The solver starts from the solution found last, which is most of its speed.
+    A program is the same for everyone; who solves it often brings a `WarmStart`, which is most of the
+    solver's speed.
     """
 
     def __init__(self, objective: Floats, rows: Floats) -> None:
@@ -55,48 +66,44 @@ class LinearProgram:
         self._size = float(np.abs(self.objective).max(initial=1.0))
         self._heights, self._widths = scales(self.rows)
         self._even = self._heights[:, None] * self.rows * self._widths
-        self._model: Any = None
 
-    def forget(self) -> None:
-        """Start from scratch the next time: where optima tie, a warm start decides which is found."""
-        self._model = None
-
-    def solve(self, lower: Floats, upper: Floats) -> Solution:
+    def solve(self, lower: Floats, upper: Floats, warm: WarmStart | None = None) -> Solution:
         """Return the solution for these bounds."""
         if self.rows.size <= LARGE:
-            solution = self._by_daqp(lower, upper)
+            solution = self._by_daqp(lower, upper, warm or WarmStart())
             if solution is not None:
                 return solution
         return by_highs(self.objective, self.rows, lower, upper)
 
-    def _by_daqp(self, lower: Floats, upper: Floats) -> Solution | None:
+    def _by_daqp(self, lower: Floats, upper: Floats, warm: WarmStart) -> Solution | None:
         """Return daqp's answer if it comes with a certificate.
 
         Equalities that hang together can make it call a feasible program infeasible, so that is no
         answer either.
         """
         low, high = np.maximum(lower, -INFINITE), np.minimum(upper, INFINITE)
-        if not (low > high).any() and self._prepare(self._heights * low, self._heights * high) >= 0:
-            scaled, _, flag, info = self._model.solve()
+        ends = self._heights * low, self._heights * high
+        if not (low > high).any() and self._prepare(*ends, warm) >= 0:
+            scaled, _, flag, info = warm.model.solve()
             x, multipliers = self._widths * scaled, self._heights * info["lam"]
             if flag == 1 and self._certified(x, multipliers, lower, upper):
                 return Solution("optimal", float(self.objective @ x), x, multipliers)
-        self._model = None  # a failure may leave the workspace in any state
+        warm.model = None  # a failure may leave it in any state
         return None
 
-    def _prepare(self, low: Floats, high: Floats) -> int:
+    def _prepare(self, low: Floats, high: Floats, warm: WarmStart) -> int:
         """Hand the bounds to daqp; return its flag, negative if it has seen enough."""
-        if self._model is not None:
-            self._model.update(bupper=high, blower=low)
+        if warm.model is not None:
+            warm.model.update(bupper=high, blower=low)
             return 0
         import daqp
 
-        self._model = daqp.Model()
-        self._model.settings = SETTINGS
+        warm.model = daqp.Model()
+        warm.model.settings = SETTINGS
         kinds = np.zeros(len(low), np.int32)
         flat = np.zeros((len(self.objective), len(self.objective)))
         push = -self.objective * self._widths
-        flag: int = self._model.setup(flat, push, self._even, high, low, kinds)[0]
+        flag: int = warm.model.setup(flat, push, self._even, high, low, kinds)[0]
         return flag
 
     def _certified(self, x: Floats, multipliers: Floats, lower: Floats, upper: Floats) -> bool:

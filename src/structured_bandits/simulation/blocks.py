@@ -13,13 +13,20 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.environments.base import WorldLike
 from structured_bandits.errors import ParameterError
-from structured_bandits.policies.base import PolicyLike
+from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation import engine as python_engine
 from structured_bandits.simulation.compatibility import check_together
-from structured_bandits.simulation.engine import Runs
-from structured_bandits.simulation.generator import fresh_generator, layout, seats
+from structured_bandits.simulation.engine import Game, Runs
+from structured_bandits.simulation.generator import (
+    Memory,
+    RunStarts,
+    fresh_generator,
+    known_layout,
+    run_starts,
+    start_of_run,
+)
+from structured_bandits.structures.questions import compiles
 
 Block = dict[str, dict[str, Any]]  # policy name -> kind of table -> a row per run
 
@@ -83,7 +90,7 @@ def draw_rng(seed: int, run: int) -> np.random.Generator:
 def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> Block:
     """Play the given runs of every policy: all in one call if they play the same."""
     rng = fresh_generator()
-    where = layout(rng)
+    layout = known_layout(rng)
     block: Block = {}
     together = [runs] if isinstance(case, Same) else [range(run, run + 1) for run in runs]
     for part in together:
@@ -94,17 +101,37 @@ def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> 
             first = part.start - runs.start
             rows = slice(first, first + len(part))
             tables = Runs(setting.checkpoints, **{k: v[rows] for k, v in block[name].items()})
-            play_runs = _engine(setting.engine, policies[name], world)
-            seated = seats(where, setting.seed, part, name)
-            play_runs(
-                policies[name], world, setting.horizon, setting.planning, rng, seated, tables, stop
-            )
+            play = _engine(setting.engine, policies[name], world)
+            game = Game(world, setting.horizon, setting.planning, rng, stop)
+            if layout is None:
+                _play_one_by_one(play, policies[name], game, setting.seed, part, name, tables)
+            else:
+                play(policies[name], game, run_starts(layout, setting.seed, part, name), tables)
     return block
 
 
+def _play_one_by_one(
+    play: Callable[..., Any],
+    policy: PolicyLike,
+    game: Game,
+    seed: int,
+    runs: range,
+    name: str,
+    tables: Runs,
+) -> None:
+    """Play runs with the generator set in the public way; the engine sets memory that nobody reads."""
+    nowhere = Memory(np.zeros(4, np.uint64), np.zeros(2, np.uint32))
+    for place, run in enumerate(runs):
+        game.rng.bit_generator.state = start_of_run(seed, run, name).state
+        rows: Any = (part[place : place + 1] for part in tables[1:])
+        one = Runs(tables.checkpoints, *rows)
+        play(policy, game, RunStarts(nowhere, np.zeros((1, 4), np.uint64)), one)
+
+
 def needs_python(policy: PolicyLike) -> bool:
-    """Does the policy ask cells that call a solver? Those are no named tuples and do not compile."""
-    return hasattr(policy, "cells") and not hasattr(policy.cells, "_fields")
+    """Can the policy, or can the cells that it asks, not be compiled?"""
+    cells_compile = not hasattr(policy, "cells") or compiles(policy.cells)
+    return not (cells_compile and getattr(type(policy), "compiles", True))
 
 
 def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:

@@ -8,17 +8,23 @@ from typing import Any
 from structured_bandits.environments.base import World
 from structured_bandits.errors import ParameterError, RewardError
 from structured_bandits.policies.base import Policy
+from structured_bandits.policies.form import check_first_plan, check_policy
+from structured_bandits.protocol import Paid
+from structured_bandits.simulation.generator import fresh_generator
 
 
 def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
     """Raise unless arms, rewards and length fit; what a user's own classes do not declare passes."""
-    if isinstance(policy, type) or not hasattr(policy, "plan"):
-        raise ParameterError(f"{name}: expected a policy such as sb.UCB(4), got {policy!r}")
+    check_policy(name, policy)
     if isinstance(world, type) or not hasattr(world, "draw"):
         raise ParameterError(f"world: expected one such as sb.Bernoulli(means), got {world!r}")
     arms = getattr(policy, "n_arms", len(world.means))
     if arms != len(world.means):
         raise ParameterError(f"{name}: the policy has {arms} arms, the world {len(world.means)}")
+    if not isinstance(policy, Policy):
+        check_first_plan(name, policy, arms)
+    if not isinstance(world, World):
+        _check_first_draw(world)
     tuned = getattr(policy, "horizon", horizon)
     if tuned < horizon:
         warnings.warn(
@@ -26,8 +32,11 @@ def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
             UserWarning,
             stacklevel=4,
         )
-    if not isinstance(world, World):
-        return
+    if isinstance(world, World):
+        _check_rewards(name, policy, world, horizon)
+
+
+def _check_rewards(name: str, policy: Any, world: World, horizon: int) -> None:
     longest = world.longest()
     if longest is not None and longest < horizon:
         raise ParameterError(f"horizon={horizon}: the tape holds {longest} rewards of each arm")
@@ -35,10 +44,25 @@ def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
         return
     if policy.reward_range is not None:
         _check_range(name, policy.reward_range, world)
+    if policy.family == "bernoulli" and world.family != "bernoulli":
+        raise RewardError(
+            f"{name}: the policy is made for rewards of 0 and 1, the world's are {world.family}"
+        )
     if world.noise() > policy.sigma:
         raise RewardError(
             f"{name}: the world's sigma {world.noise():g} is larger than the policy's "
             f"{policy.sigma:g}; give the policy sigma={world.noise():g} or more"
+        )
+
+
+def _check_first_draw(world: Any) -> None:
+    """Raise unless a world of the user's own pays a `Paid`."""
+    paid = world.draw(0, 0, 1, fresh_generator())
+    if not isinstance(paid, Paid):
+        raise ParameterError(
+            f"world: {type(world).__name__}.draw returned {paid!r}; since version 0.2 it returns "
+            "sb.Paid(count, total, squares), the number of pulls, the sum of their rewards and the "
+            "sum of their squares"
         )
 
 

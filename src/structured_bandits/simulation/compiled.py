@@ -14,30 +14,34 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba import njit, types
+from numba.core.cpu import CPUTargetOptions
 from numba.extending import overload, overload_method
 
 import structured_bandits
 from structured_bandits.compilable import COMPILABLE
-from structured_bandits.environments.base import StoppingWorld, WorldLike
-from structured_bandits.errors import ParameterError
+from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.planning.lookahead import LooksAhead
 from structured_bandits.planning.streaks import StreakLike
-from structured_bandits.policies.base import PolicyLike
+from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
 from structured_bandits.simulation import engine
-from structured_bandits.simulation.generator import Seats, take_seat
+from structured_bandits.simulation.generator import RunStarts, set_generator
 from structured_bandits.sources import SOURCES_HASH
-from structured_bandits.structures.questions import Cells, LineCells
-from structured_bandits.structures.spans import Spans
+from structured_bandits.structures.questions import Cells, LineCells, Spans
 
 PROTOCOLS = (PolicyLike, StreakLike, LooksAhead, WorldLike, StoppingWorld, Cells, LineCells, Spans)
 
 # Methods take and return records of many arrays, whose copies would cost more than a short plan.
 INLINE: Any = {"forceinline": True}
+# Plans that take no memory do without reference counts, which halves the cost of a short one. The option
+# is not a documented one; a Numba that does not know it plays on, with counts.
+WITHOUT_COUNTS: Any = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
 
 
 def _register_method(name: str, parameters: str) -> None:
@@ -54,7 +58,7 @@ def _register_method(name: str, parameters: str) -> None:
 
 
 def _register_choice(
-    function: Callable[..., Any], choose: Callable[[type], Callable[..., Any]], options: Any
+    function: Callable[..., Any], choose: Callable[[type], Callable[..., Any] | None], options: Any
 ) -> None:
     """Let compiled code call `function`: the one chosen for the class of its first argument."""
     overload(function, strict=False, jit_options=options)(
@@ -67,6 +71,14 @@ def _register_function(function: Callable[..., Any]) -> None:
     overload(function, strict=False)(lambda *arguments: function)
 
 
+def _loop_without_counts(kind: type) -> Callable[..., Any] | None:
+    return None if getattr(kind, "takes_memory", False) else engine.loop_for(kind)
+
+
+def _loop_with_counts(kind: type) -> Callable[..., Any] | None:
+    return engine.loop_for(kind) if getattr(kind, "takes_memory", False) else None
+
+
 def _register() -> None:
     for protocol in PROTOCOLS:
         for name, method in vars(protocol).items():
@@ -74,17 +86,41 @@ def _register() -> None:
                 _register_method(name, ", ".join(inspect.signature(method).parameters))
     for function in COMPILABLE:
         _register_function(function)
+    _register_function(engine.run)
+    _register_function(engine.run_many)
+    # A function that takes memory cannot be compiled without counts, and says so; nothing goes wrong
+    # silently.
+    _register_choice(engine.play, _loop_without_counts, WITHOUT_COUNTS)
+    _register_choice(engine.play, _loop_with_counts, {})
+    _register_choice(engine.draw_streak, engine.drawing_for, INLINE)
 
 
-def _cached_engine(stamp: str) -> Any:
-    """Return the engine with a disk cache that is valid for sources with this stamp only."""
+def _library_runs(stamp: str, **options: Any) -> Any:
+    """Return the compiled engine; a disk cache of it is valid for sources with this stamp only."""
 
-    @njit(cache=True, nogil=True)
-    def cached_runs(policy, world, horizon, planning, rng, seats, runs, stop):  # type: ignore[no-untyped-def]
+    @njit(nogil=True, **options)
+    def cached_runs(policy, game, starts, runs):  # type: ignore[no-untyped-def]
         stamp  # noqa: B018  a closure variable is part of Numba's cache key
-        engine.run_many(policy, world, horizon, planning, rng, seats, runs, stop)
+        engine.run_many(policy, game, starts, runs)
 
     return cached_runs
+
+
+def _cached_if_possible() -> Any:
+    try:
+        return _library_runs(SOURCES_HASH, cache=True)
+    except RuntimeError:  # there is no folder to write to
+        _say_uncached()
+        return _library_runs(SOURCES_HASH)
+
+
+def _say_uncached() -> None:
+    warnings.warn(
+        "compiled code cannot be kept on disk: every start compiles anew, which takes seconds; set "
+        "NUMBA_CACHE_DIR to a folder that this process may write to",
+        SlowSimulationWarning,
+        stacklevel=2,
+    )
 
 
 def _forget_older(folder: Path, stamp: str) -> None:
@@ -98,52 +134,60 @@ def _forget_older(folder: Path, stamp: str) -> None:
             note.write_text(stamp)
 
 
-_register()
-_register_function(engine.run)
-_register_function(engine.run_many)
-# Everything below `play` does without reference counts (see the engine). A function that takes memory
-# cannot be compiled so, and says so; nothing goes wrong silently.
-_register_choice(engine.play, engine.loop_for, {"_nrt": False})
-_register_choice(engine.draw_streak, engine.drawing_for, INLINE)
-cached_runs = _cached_engine(SOURCES_HASH)
-_forget_older(Path(cached_runs.stats.cache_path), SOURCES_HASH)
+JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
+if not JIT_DISABLED:
+    _register()
+    cached_runs = _cached_if_possible()
+    if cached_runs.stats.cache_path:
+        _forget_older(Path(cached_runs.stats.cache_path), SOURCES_HASH)
+    _counting = {loop: njit(nogil=True)(loop) for loop in (engine.play_plans, engine.play_streaks)}
 
 
-_counting = {loop: njit(nogil=True)(loop) for loop in (engine.play_plans, engine.play_streaks)}
+def library_runs(policy: Any, game: engine.Game, starts: RunStarts, runs: engine.Runs) -> None:
+    """Play runs of the library's own policies, worlds and cells: cached on disk."""
+    global cached_runs
+    try:
+        cached_runs(policy, game, starts, runs)
+    except OSError:  # the disk is full, or the folder has become read-only; nothing was played yet
+        _say_uncached()
+        cached_runs = _library_runs(SOURCES_HASH)
+        cached_runs(policy, game, starts, runs)
 
 
-def uncached_runs(
-    policy: Any,
-    world: Any,
-    horizon: int,
-    planning: bool,
-    rng: Any,
-    seats: Seats,
-    runs: engine.Runs,
-    stop: Any,
-) -> None:
+def foreign_runs(policy: Any, game: engine.Game, starts: RunStarts, runs: engine.Runs) -> None:
     """Play runs of a policy or world from elsewhere: not cached, and free to take memory."""
     play = _counting[engine.loop_for(type(policy))]
-    for place, start in enumerate(seats.starts):
-        take_seat(seats.memory, start)
-        record = engine.RunRecord(
-            runs.checkpoints, runs.regret[place], runs.pulls[place], runs.arms[place]
-        )
-        table = engine.fresh_table(world.means)
-        runs.plans[place], runs.empty[place] = play(
-            policy, policy.init(), world, horizon, planning, rng, record, table, stop
-        )
+    for place, start in enumerate(starts.words):
+        set_generator(starts.memory, start)
+        table = engine.fresh_table(game.world.means)
+        try:
+            runs.plans[place], runs.empty[place] = play(
+                policy, policy.init(), game, engine.record_of(runs, place), table
+            )
+        except numba.core.errors.TypingError as error:
+            raise ParameterError(
+                f"{type(policy).__name__} in {type(game.world).__name__} does not compile; "
+                "simulate with engine='python', or see docs/add-a-policy.md, 'Rules for compiled "
+                f"code'. Numba says: {error}"
+            ) from None
 
 
 def engine_for(policy: Any, world: Any) -> Any:
     """Return the engine to play `policy` in `world`: cached if all of it is the library's own."""
+    if JIT_DISABLED:
+        warnings.warn(
+            "NUMBA_DISABLE_JIT is set: simulations run in plain Python, about a hundred times slower",
+            SlowSimulationWarning,
+            stacklevel=2,
+        )
+        return engine.run_many
     for record in (policy, world):
         if not hasattr(record, "_fields"):
             raise ParameterError(
                 f"{type(record).__name__} is not a NamedTuple, which compiled code needs; "
                 "make it one, or simulate with engine='python'"
             )
-    return cached_runs if _is_ours(policy) and _is_ours(world) else uncached_runs
+    return library_runs if _is_ours(policy) and _is_ours(world) else foreign_runs
 
 
 def _is_ours(record: Any) -> bool:

@@ -15,12 +15,29 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.environments.base import StoppingWorld, WorldLike
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.round_robin import first_pulls, write_order
 from structured_bandits.planning.streaks import Streak, StreakLike
-from structured_bandits.policies.base import PolicyLike
-from structured_bandits.simulation.generator import Seats, take_seat
+from structured_bandits.protocol import (
+    Now,
+    Outcome,
+    Paid,
+    PolicyLike,
+    Seen,
+    StoppingWorld,
+    WorldLike,
+)
+from structured_bandits.simulation.generator import RunStarts, set_generator
+
+
+class Game(NamedTuple):
+    """What a policy is played in."""
+
+    world: Any
+    horizon: int
+    planning: bool  # False: reward-driven policies decide pull by pull
+    rng: np.random.Generator
+    stop: Ints  # one number: not 0 ends the run
 
 
 class RunRecord(NamedTuple):
@@ -49,51 +66,34 @@ class Table(NamedTuple):
     gaps: Floats
     quota: Ints
     part: Ints
-    sums: Floats
+    seen: Seen
 
 
 @compilable
 def fresh_table(means: Floats) -> Table:
     """Return the memory for `play` in a world with these means."""
-    return Table(
-        means.max() - means,
-        np.zeros(len(means), np.int64),
-        np.zeros(len(means), np.int64),
-        np.zeros(len(means)),
-    )
+    arms = len(means)
+    quota = np.zeros(arms, np.int64)
+    seen = Seen(quota, np.zeros(arms), np.zeros(arms))  # what is played is the plan
+    return Table(means.max() - means, quota, np.zeros(arms, np.int64), seen)
 
 
-def run(
-    policy: PolicyLike,
-    world: WorldLike,
-    horizon: int,
-    planning: bool,
-    rng: np.random.Generator,
-    record: RunRecord,
-    stop: Ints,
-) -> tuple[int, int]:
+@compilable
+def record_of(runs: Runs, place: int) -> RunRecord:
+    """Return where one of many runs is written down."""
+    return RunRecord(runs.checkpoints, runs.regret[place], runs.pulls[place], runs.arms[place])
+
+
+def run(policy: PolicyLike, game: Game, record: RunRecord) -> tuple[int, int]:
     """Play one run from the start; return the number of plans and of empty confidence sets."""
-    table = fresh_table(world.means)
-    return play(policy, policy.init(), world, horizon, planning, rng, record, table, stop)
+    return play(policy, policy.init(), game, record, fresh_table(game.world.means))
 
 
-def run_many(
-    policy: PolicyLike,
-    world: WorldLike,
-    horizon: int,
-    planning: bool,
-    rng: np.random.Generator,
-    seats: Seats,
-    runs: Runs,
-    stop: Ints,
-) -> None:
+def run_many(policy: PolicyLike, game: Game, starts: RunStarts, runs: Runs) -> None:
     """Play many runs, each from its own start of the generator."""
-    for place in range(len(seats.starts)):
-        take_seat(seats.memory, seats.starts[place])
-        record = RunRecord(
-            runs.checkpoints, runs.regret[place], runs.pulls[place], runs.arms[place]
-        )
-        plans, empty = run(policy, world, horizon, planning, rng, record, stop)
+    for place in range(len(starts.words)):
+        set_generator(starts.memory, starts.words[place])
+        plans, empty = run(policy, game, record_of(runs, place))
         runs.plans[place] = plans
         runs.empty[place] = empty
 
@@ -104,86 +104,66 @@ def play(policy: Any, *run: Any) -> tuple[int, int]:
 
 
 def loop_for(kind: type) -> Callable[..., tuple[int, int]]:
-    """Return the loop for policies of this class: streak by streak if it offers that."""
-    streaks = offers(kind, "streak", "plan") and offers(kind, "end_streak", "observe")
-    return play_streaks if streaks else play_plans
-
-
-def offers(kind: type, method: str, instead: str) -> bool:
-    """Does a class offer a method, and not overwrite what it would be used instead of?"""
-    for parent in kind.__mro__:
-        if callable(vars(parent).get(method)):
-            return True
-        if instead in vars(parent):
-            return False
-    return False
+    """Return the loop for policies of this class: streak by streak if it says so."""
+    return play_streaks if getattr(kind, "streaks", hasattr(kind, "streak")) else play_plans
 
 
 def play_plans(
-    policy: PolicyLike,
-    state: Any,
-    world: WorldLike,
-    horizon: int,
-    planning: bool,
-    rng: np.random.Generator,
-    record: RunRecord,
-    table: Table,
-    stop: Ints,
+    policy: PolicyLike, state: Any, game: Game, record: RunRecord, table: Table
 ) -> tuple[int, int]:
     """Play plans of any arms until `horizon` pulls are made or stop[0] is set.
 
     Return their number and that of empty confidence sets. Pseudo-regret at the checkpoints, also
     inside a plan, is computed from whole numbers of pulls, so nothing accumulates.
     """
+    horizon, quota, seen = game.horizon, table.quota, table.seen
     t = 0
     reached = 0  # checkpoints passed
     plans = 0
     empty = 0
-    while t < horizon and stop[0] == 0:
-        empty += policy.plan(state, t, horizon - t if planning else 1, table.quota, rng)
-        length = first_pulls(table.quota, horizon - t, table.quota)
+    while t < horizon and game.stop[0] == 0:
+        now = Now(t, horizon - t if game.planning else 1)
+        empty += policy.plan(state, now, quota, game.rng)
+        length = first_pulls(quota, horizon - t, quota)
         if length < 1:
             raise ParameterError("the policy planned no pull; a plan holds at least one")
         while reached < len(record.checkpoints) and record.checkpoints[reached] <= t + length:
-            first_pulls(table.quota, record.checkpoints[reached] - t, table.part)
+            first_pulls(quota, record.checkpoints[reached] - t, table.part)
             total = 0.0
             for arm in range(len(table.gaps)):
                 total += table.gaps[arm] * (record.pulls[arm] + table.part[arm])
             record.regret[reached] = total
             reached += 1
         if len(record.arms) > 0:
-            write_order(table.quota, record.arms[t : t + length])
+            write_order(quota, record.arms[t : t + length])
         for arm in range(len(table.gaps)):
-            table.sums[arm] = 0.0
-            if table.quota[arm] > 0:
-                table.sums[arm] = world.draw(arm, record.pulls[arm], table.quota[arm], rng)
-                record.pulls[arm] += table.quota[arm]
-        policy.observe(state, table.quota, table.sums)
+            seen.sums[arm] = 0.0
+            seen.squares[arm] = 0.0
+            if quota[arm] > 0:
+                paid = game.world.draw(arm, record.pulls[arm], quota[arm], game.rng)
+                seen.sums[arm] = paid.total
+                seen.squares[arm] = paid.squares
+                record.pulls[arm] += quota[arm]
+        policy.observe(state, seen)
         t += length
         plans += 1
     return plans, empty
 
 
 def play_streaks(
-    policy: StreakLike,
-    state: Any,
-    world: WorldLike,
-    horizon: int,
-    planning: bool,
-    rng: np.random.Generator,
-    record: RunRecord,
-    table: Table,
-    stop: Ints,
+    policy: StreakLike, state: Any, game: Game, record: RunRecord, table: Table
 ) -> tuple[int, int]:
     """Play streaks of one arm, with the numbers of `play_plans` but no pass over the arms."""
+    horizon = game.horizon
     t = 0
     reached = 0
     plans = 0
     empty = 0
-    while t < horizon and stop[0] == 0:
-        streak = policy.streak(state, t, horizon - t if planning else 1, rng)
+    while t < horizon and game.stop[0] == 0:
+        streak = policy.streak(state, Now(t, horizon - t if game.planning else 1), game.rng)
         arm = streak.arm
-        length, total = draw_streak(world, streak, record.pulls[arm], horizon - t, rng)
+        paid = draw_streak(game.world, streak, record.pulls[arm], horizon - t, game.rng)
+        length = paid.pulls
         if length < 1:
             raise ParameterError("the policy planned no pull; a plan holds at least one")
         record.pulls[arm] += length
@@ -199,7 +179,7 @@ def play_streaks(
             reached += 1
         if len(record.arms) > 0:
             record.arms[t - length : t] = arm
-        policy.end_streak(state, arm, length, total)
+        policy.end_streak(state, Outcome(arm, length, paid.total, paid.squares))
         plans += 1
         empty += streak.empty
     return plans, empty
@@ -207,29 +187,29 @@ def play_streaks(
 
 def draw_streak(
     world: Any, streak: Streak, pulls: int, most: int, rng: np.random.Generator
-) -> tuple[int, float]:
-    """Play a streak of an arm with `pulls` pulls, at most `most` of it; return pulls and their sum."""
+) -> Paid:
+    """Play a streak of an arm with `pulls` pulls, at most `most` of it."""
     return drawing_for(type(world))(world, streak, pulls, most, rng)
 
 
-def drawing_for(kind: type) -> Callable[..., tuple[int, float]]:
+def drawing_for(kind: type) -> Callable[..., Paid]:
     """Return how worlds of this class play a streak."""
-    return draw_until_misses if offers(kind, "draw_until", "draw") else draw_certain
+    stops = getattr(kind, "stops", hasattr(kind, "draw_until"))
+    return draw_until_misses if stops else draw_certain
 
 
 def draw_until_misses(
     world: StoppingWorld, streak: Streak, pulls: int, most: int, rng: np.random.Generator
-) -> tuple[int, float]:
+) -> Paid:
     """Stop after the misses, unless all pulls might be."""
     length = min(streak.length, most)
     if streak.misses + 1 >= length:
-        return length, world.draw(streak.arm, pulls, length, rng)
+        return world.draw(streak.arm, pulls, length, rng)
     return world.draw_until(streak.arm, pulls, length, streak.misses, rng)
 
 
 def draw_certain(
     world: WorldLike, streak: Streak, pulls: int, most: int, rng: np.random.Generator
-) -> tuple[int, float]:
+) -> Paid:
     """Draw what is certain."""
-    length = min(streak.surely, most)
-    return length, world.draw(streak.arm, pulls, length, rng)
+    return world.draw(streak.arm, pulls, min(streak.surely, most), rng)

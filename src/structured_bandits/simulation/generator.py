@@ -2,12 +2,14 @@
 
 Numba takes long to get to know a NumPy generator, but many runs can share one if compiled code can set
 its state. NumPy gives the address of that state; its layout is that of the C compiler's 128-bit
-integers, so it is compared with the public state before it is used.
+integers, so it is compared with the public state before it is used. Where the layout is not known, the
+runs are played one by one and the state is set in the public way (`known_layout`).
 """
 
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import NamedTuple
 from zlib import crc32
 
@@ -16,10 +18,10 @@ from numpy.typing import NDArray
 
 from structured_bandits.arrays import Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.errors import StructuredBanditsError
 
 Words = NDArray[np.uint64]
 LOW = (1 << 64) - 1
+KNOWN_NUMPY = 2  # the major version whose generators we have looked into
 
 
 class Memory(NamedTuple):
@@ -36,39 +38,50 @@ class Layout(NamedTuple):
     order: Ints
 
 
-class Seats(NamedTuple):
-    """A generator for many runs: its memory, and what to write there for each run."""
+class RunStarts(NamedTuple):
+    """A generator for many runs: its memory, and what to write there at the start of each run."""
 
     memory: Memory
-    starts: Words  # runs x 4
+    words: Words  # runs x 4
 
 
 def fresh_generator() -> np.random.Generator:
-    """Return a generator for `seats`."""
+    """Return a generator for `run_starts`."""
     return np.random.Generator(np.random.PCG64(0))
 
 
-def layout(rng: np.random.Generator) -> Layout:
-    """Return where and how `rng` keeps its state."""
-    memory = state_memory(rng)
-    return Layout(memory, _order(rng, memory))
+def known_layout(rng: np.random.Generator) -> Layout | None:
+    """Return where and how `rng` keeps its state, None if that is not known.
 
-
-def seats(where: Layout, seed: int, runs: range, name: str) -> Seats:
-    """Return how a generator is set to the start of each of these runs of the policy called `name`.
-
-    Run i draws from SeedSequence(seed, spawn_key=(i, crc32(name))).
+    No pointer is followed unless NumPy, the byte order and the size of pointers are ones that we know.
     """
-    code = crc32(name.encode())
-    starts = np.empty((len(runs), 4), np.uint64)
+    major = int(np.__version__.split(".")[0])
+    familiar = major == KNOWN_NUMPY and sys.byteorder == "little" and sys.maxsize == 2**63 - 1
+    if not familiar or type(rng.bit_generator) is not np.random.PCG64:
+        return None
+    memory = state_memory(rng)
+    public = _words(rng.bit_generator)
+    for order in ([0, 1, 2, 3], [1, 0, 3, 2]):
+        if np.array_equal(public[order], memory.words):
+            return Layout(memory, np.array(order))
+    return None
+
+
+def run_starts(layout: Layout, seed: int, runs: range, name: str) -> RunStarts:
+    """Return how a generator is set to the start of each of these runs of the policy called `name`."""
+    words = np.empty((len(runs), 4), np.uint64)
     for place, run in enumerate(runs):
-        sequence = np.random.SeedSequence(seed, spawn_key=(run, code))
-        starts[place] = _words(np.random.PCG64(sequence))
-    return Seats(where.memory, np.ascontiguousarray(starts[:, where.order]))
+        words[place] = _words(start_of_run(seed, run, name))
+    return RunStarts(layout.memory, np.ascontiguousarray(words[:, layout.order]))
+
+
+def start_of_run(seed: int, run: int, name: str) -> np.random.PCG64:
+    """Return the generator of run i of the policy P: SeedSequence(seed, spawn_key=(i, crc32(P)))."""
+    return np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(run, crc32(name.encode()))))
 
 
 @compilable
-def take_seat(memory: Memory, start: Words) -> None:
+def set_generator(memory: Memory, start: Words) -> None:
     """Set the generator to the start of a run; word by word, as compiled code takes no memory."""
     for place in range(4):
         memory.words[place] = start[place]
@@ -83,18 +96,6 @@ def state_memory(rng: np.random.Generator) -> Memory:
     words = np.ctypeslib.as_array((ctypes.c_uint64 * 4).from_address(pointer or 0))
     spare = np.ctypeslib.as_array((ctypes.c_uint32 * 2).from_address(address + 8))
     return Memory(words, spare)
-
-
-def _order(rng: np.random.Generator, memory: Memory) -> Ints:
-    """Return where the memory has the low and high words of state and increment."""
-    public = _words(rng.bit_generator)
-    for order in ([0, 1, 2, 3], [1, 0, 3, 2]):
-        if np.array_equal(public[order], memory.words):
-            return np.array(order)
-    raise StructuredBanditsError(
-        f"NumPy {np.__version__} keeps the state of PCG64 in a way this library does not know; "
-        "please report it"
-    )
 
 
 def _words(bit_generator: np.random.BitGenerator) -> Words:

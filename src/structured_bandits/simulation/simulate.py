@@ -14,9 +14,9 @@ import numpy as np
 
 from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_count
-from structured_bandits.environments.base import WorldLike
 from structured_bandits.errors import ParameterError
-from structured_bandits.policies.base import Policy, PolicyLike
+from structured_bandits.policies.base import Policy
+from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation.blocks import (
     Block,
     Draw,

@@ -1,7 +1,13 @@
-"""The questions that policies ask of a structure's cells.
+"""The questions that may be asked of a structure: by policies of its cells, by theory of its distances.
 
-A new kind of structure is a new kind of cell: a named tuple that answers these, written so that Numba
-can compile it. `low` and `high` are the open box of means that fit the data (see `confidence`).
+A new kind of structure is a new kind of cell: a named tuple that answers the questions of `Cells`,
+written so that Numba can compile it, or any object if it says `compiles = False`. Cells are the same for
+everyone who asks: whatever a run finds out is kept in memory of its own, which `workspace` or
+`fresh_notes` hands out. So one structure serves any number of threads.
+
+Theory asks how far the models are from a true one (`Structure.distances`). The truth is a vector of
+means and a `tolerance` says which means count as equal: whether two models agree on an arm cannot be
+decided exactly for means that were computed.
 """
 
 from __future__ import annotations
@@ -13,7 +19,7 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Prospect
+from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect
 
 
 class Cells(Protocol):
@@ -26,49 +32,39 @@ class Cells(Protocol):
     def arm_count(self) -> int:
         """Return the number of arms."""
 
-    def best_arms_in(self, low: Floats, high: Floats, found: Flags) -> bool:
+    def fresh_notes(self) -> Any:
+        """Return the memory that `best_arms_in` and `optimistic_arm` need."""
+
+    def best_arms_in(self, box: Box, found: Flags, notes: Any) -> bool:
         """Mark the best arms of the cells that meet the box; is there such a cell?"""
 
-    def optimistic_arm(self, low: Floats, high: Floats) -> int:
+    def optimistic_arm(self, box: Box, notes: Any) -> int:
         """Return the best arm with the highest mean inside the box, -1 if it is empty."""
 
     def workspace(self) -> Any:
-        """Return the memory that `choose` and `sure_pulls` need, also from one plan to the next."""
+        """Return the memory that `choose` and the questions after it need, from plan to plan."""
 
-    def choose(
-        self,
-        news: int,
-        pulls: Ints,
-        sums: Floats,
-        budget: float,
-        low: Floats,
-        high: Floats,
-        work: Any,
-    ) -> int:
+    def choose(self, changed: int, data: Data, budget: float, box: Box, work: Any) -> int:
         """Return the optimistic arm in the box of these data, -1 if it is empty.
 
-        What was noted the last time may help: only the data of `news` have changed since, or those of
-        SEVERAL arms, or of NO_ARM. `low` and `high` are memory for the box.
+        What was noted the last time may help: only the data of the arm `changed` are new since, or
+        those of SEVERAL arms, or of NO_ARM (planning.watches). `box` is memory for the box.
         """
 
-    def sure_pulls(
-        self, arm: int, prospect: Prospect, pulls: Ints, sums: Floats, work: Any, lengths: Ints
-    ) -> int:
+    def certain_length(self, arm: int, prospect: Prospect, data: Data, work: Any) -> int:
         """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
 
-        `choose` has just returned it; `lengths` has the length found last for each arm.
+        `choose` has just returned it.
         """
 
-    def stays_empty(
-        self, arm: int, prospect: Prospect, pulls: Ints, sums: Floats, work: Any
-    ) -> float:
+    def empty_length(self, arm: int, prospect: Prospect, data: Data, work: Any) -> float:
         """Return for how many pulls of `arm` the box, which `choose` found empty, surely stays so."""
 
-    def fitting_arm(self, pulls: Ints, sums: Floats) -> int:
+    def fitting_arm(self, data: Data) -> int:
         """Return the best arm of the best-fitting model, by least squares."""
 
 
-class LineCells(Protocol):
+class LineCells(Cells, Protocol):
     """Cells on a line, whose models are numbers, as WAGP needs them."""
 
     def closest_parameter(self, arm: int, mean: float) -> float:
@@ -78,13 +74,46 @@ class LineCells(Protocol):
         """Return the best arm at a parameter."""
 
 
+class Spans(Protocol):
+    """What `spans.SpanCells` needs of cells; those of one piece stand together."""
+
+    def screen(self, arm: int, data: Data, budget: float, margin: float, work: Any) -> None:
+        """Prepare `keeps_choice`: note how cells fit the data of all arms but `arm`."""
+
+    def keeps_choice(self, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:
+        """Is the optimistic arm `arm` whatever happens ahead? Monotone in its length."""
+
+    def fits(self, cell: int, box: Box, before: bool, notes: Any) -> bool:
+        """Does the cell's piece meet the open box? `before` is the answer for the cell before it."""
+
+    def span(self, cell: int, box: Box, notes: Any) -> tuple[float, float]:
+        """Return infimum and supremum of the best arm's mean inside the box, (inf, -inf) if empty.
+
+        The cell's piece meets the box.
+        """
+
+
 @compilable
-def candidate_arms(cells: Any) -> Flags:
+def candidate_arms(cells: Cells) -> Flags:
     """Mark the arms that are best in some model, A*(Theta)."""
     candidates = np.zeros(cells.arm_count(), np.bool_)
     for arm in cells.best:
         candidates[arm] = True
     return candidates
+
+
+def compiles(cells: Any) -> bool:
+    """Can compiled code ask these cells? Cells that call solvers say that it cannot."""
+    return bool(getattr(type(cells), "compiles", hasattr(cells, "_fields")))
+
+
+def forget_history(cells: Any, memory: Any) -> None:
+    """Forget what earlier plans noted, if it may decide how long the next plan is.
+
+    For cells whose plans follow from the data alone there is nothing to do.
+    """
+    if hasattr(cells, "forget"):
+        cells.forget(memory)
 
 
 Model = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-    from structured_bandits.policies.base import PolicyLike
+    from structured_bandits.protocol import PolicyLike
 
 
 def analyse(structure: Structure, truth: Any, tolerance: float = 1e-9) -> Analysis:

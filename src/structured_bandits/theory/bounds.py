@@ -12,10 +12,11 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.information.truth import Truth
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.policies.asae import ASAE
-from structured_bandits.policies.base import Policy, PolicyLike
+from structured_bandits.policies.base import Policy
 from structured_bandits.policies.phases import largest_gap
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
+from structured_bandits.protocol import PolicyLike
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
 from structured_bandits.theory.elimination import eliminate
@@ -122,7 +123,7 @@ def _sucb(truth: Truth, horizon: int, name: str, policy: SUCB) -> Bound:
 def _sae(truth: Truth, horizon: int, name: str, policy: SAE) -> list[Bound]:
     """Theorem 3 and its form with gaps only (Proposition 1), with corrected constants."""
     n, beta = policy.horizon, policy.beta
-    start = largest_gap(policy.low, policy.high)
+    start = largest_gap(policy.bottom, policy.top)
     helpers = eliminate(truth, n, beta, start).helpers if truth.inside and n > 1 else {}
     hard = hardness(truth, lambda arm: helpers.get(arm, (arm,)))
     checks = [
@@ -207,7 +208,7 @@ def _asae_constant(truth: Truth, name: str, policy: ASAE) -> Bound:
 
 
 def _asae_checks(truth: Truth, policy: ASAE, hard: dict[int, float], alpha: float) -> list[Check]:
-    reading, start = policy.reading, largest_gap(policy.low, policy.high)
+    reading, start = policy.reading, largest_gap(policy.bottom, policy.top)
     return [
         *truth_checks(truth),
         *_reward_checks(truth, policy),
@@ -230,10 +231,10 @@ def _asae_checks(truth: Truth, policy: ASAE, hard: dict[int, float], alpha: floa
 
 def _reward_checks(truth: Truth, policy: Policy) -> list[Check]:
     """Hoeffding: rewards of a range of width w are w/2-sub-Gaussian, and their means lie in it."""
-    width = policy.high - policy.low
+    width = policy.top - policy.bottom
     enough = not math.isfinite(width) or _at_least(policy.sigma, 0.5 * width)
     means = truth.means[list(truth.best_arms)]
-    outside = means[(means < policy.low) | (means > policy.high)]
+    outside = means[(means < policy.bottom) | (means > policy.top)]
     shown = f"{outside[0]:g}" if len(outside) else ""
     return [
         (enough, f"sigma={policy.sigma:g} is below half the width of the rewards' range"),
@@ -253,4 +254,4 @@ def _gap_checks(hard: dict[int, float], start: float) -> list[Check]:
 
 def _scale(truth: Truth, policy: SAE | ASAE) -> float:
     """Return what a pull can cost at most: 1 in the paper, where rewards are in [0, 1]."""
-    return max(largest_gap(policy.low, policy.high), float(truth.gaps.max()))
+    return max(largest_gap(policy.bottom, policy.top), float(truth.gaps.max()))

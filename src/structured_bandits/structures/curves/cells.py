@@ -9,27 +9,27 @@ a cell whose two ends are equal.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Prospect, confidence_box
-from structured_bandits.planning.tangents import FIRST_TIME, sure_for, tangents
-from structured_bandits.planning.watches import gaps_last, take_in
+from structured_bandits.planning.confidence import Box, Data, Prospect, write_box
+from structured_bandits.planning.tangents import FIRST_TIME, limits_for, tangents
+from structured_bandits.planning.watches import Ranges, pulls_gaps_hold, update_watches
 from structured_bandits.records import Record
 from structured_bandits.structures.curves.plans import (
     CurveWork,
-    cover_lasts,
+    cover_length,
     find_protectors,
     fresh_curve_work,
     harmless_for,
-    narrowed_box,
-    stays_out,
+    kept_out,
     threat_of,
+    write_narrowed_box,
 )
 from structured_bandits.structures.spans import SpanCells, highest_arm
 
-SAME = 1e-13  # what rounding may do to a number of size one
+NUMBER_ERROR = 1e-13  # what rounding may do to a number of size one
 TIE = 1e-11  # and to a value found from a position, which comes from another, flatter line
 
 
@@ -40,11 +40,12 @@ def between(first: float, last: float, x: float) -> float:
 
 
 @compilable
-def surviving_part(first: Floats, last: Floats, low: Floats, high: Floats) -> tuple[float, float]:
+def surviving_part(first: Floats, last: Floats, box: Box) -> tuple[float, float]:
     """Return the ends of the part of a cell inside the open box; (1, 0) if no length is left.
 
     A part of positive length, or a cell on which nothing changes, counts; touching does not.
     """
+    low, high = box.low, box.high
     left = 0.0
     right = 1.0
     for arm in range(len(low)):
@@ -81,13 +82,13 @@ class IntervalCells(Record, SpanCells, _IntervalCells):
         """Return the number of arms."""
         return self.at_start.shape[1]
 
-    def fits(self, cell: int, low: Floats, high: Floats, before: bool) -> bool:
+    def fits(self, cell: int, box: Box, before: bool, notes: Floats) -> bool:
         """Does the cell's piece meet the box? Only its cells can tell."""
         return True
 
-    def span(self, cell: int, low: Floats, high: Floats) -> tuple[float, float]:
+    def span(self, cell: int, box: Box, notes: Floats) -> tuple[float, float]:
         """Return the means of the best arm on the part of the cell inside the open box."""
-        left, right = surviving_part(self.at_start[cell], self.at_end[cell], low, high)
+        left, right = surviving_part(self.at_start[cell], self.at_end[cell], box)
         if left >= right:
             return math.inf, -math.inf
         first = self.at_start[cell, self.best[cell]]
@@ -96,76 +97,61 @@ class IntervalCells(Record, SpanCells, _IntervalCells):
         two = between(first, last, right)
         return min(one, two), max(one, two)
 
-    def workspace(self) -> CurveWork:
-        """Return the memory of `choose` and `sure_pulls`."""
+    def workspace(self) -> CurveWork:  # type: ignore[override]
+        """Return the memory of `choose` and the questions after it."""
         return fresh_curve_work(len(self.best), self.arm_count())
 
-    def choose(
-        self,
-        news: int,
-        pulls: Ints,
-        sums: Floats,
-        budget: float,
-        low: Floats,
-        high: Floats,
-        work: CurveWork,
-    ) -> int:
+    def forget(self, memory: Any) -> None:
+        """Do nothing: plans follow from the data alone."""
+
+    def choose(self, changed: int, data: Data, budget: float, box: Box, work: CurveWork) -> int:
         """Return what `optimistic_arm` does, without a look at the cells that an arm keeps out."""
         watches = work.watches
-        cells = watches.every
-        take_in(self.least, self.most, cells, watches, news, pulls, sums, budget, low, high)
-        confidence_box(pulls, sums, budget, low, high)
-        return highest_arm(self, watches.inside[: watches.size[0]], low, high)
+        ranges = Ranges(self.least, self.most, watches.every)
+        update_watches(ranges, watches, changed, data, budget, box)
+        write_box(data, budget, box)
+        return highest_arm(self, watches.inside[: watches.size[0]], box, work.notes)
 
-    def sure_pulls(
-        self,
-        arm: int,
-        prospect: Prospect,
-        pulls: Ints,
-        sums: Floats,
-        work: CurveWork,
-        lengths: Ints,
-    ) -> int:
+    def certain_length(self, arm: int, prospect: Prospect, data: Data, work: CurveWork) -> int:
         """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
 
-        By the tangents of all protectors and threats (curve_plans).
+        By the tangents of all protectors and threats (plans.py).
         """
-        if pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
+        if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
             return 1
-        at = tangents(prospect, pulls[arm], sums[arm])
-        protectors = find_protectors(self, arm, at, pulls, sums, work)
-        length = cover_lasts(at, work.lowest[:protectors], work.highest[:protectors])
+        at = tangents(prospect, data.pulls[arm], data.sums[arm])
+        protectors = find_protectors(self, arm, at, data, work)
+        length = cover_length(at, work.lowest[:protectors], work.highest[:protectors])
         length = min(length, prospect.limit - 1.0)
-        sure = sure_for(at, length)
+        limits = limits_for(at, length)
         for cell in work.watches.every:
             if length < 1.0:
                 break
-            if self.best[cell] != arm and not stays_out(self, cell, arm, sure, work.watches):
+            if self.best[cell] != arm and not kept_out(self, cell, arm, limits, work.watches):
                 harmless = harmless_for(self, cell, arm, at, work, protectors)
                 if harmless < length:
                     length = harmless
-                    sure = sure_for(at, length)
+                    limits = limits_for(at, length)
         return 1 + int(length)
 
-    def stays_empty(
-        self, arm: int, prospect: Prospect, pulls: Ints, sums: Floats, work: CurveWork
-    ) -> float:
+    def empty_length(self, arm: int, prospect: Prospect, data: Data, work: CurveWork) -> float:
         """Return for how many pulls of `arm` every cell surely stays out."""
         if prospect.t + 1 < FIRST_TIME:
             return 0.0
-        at = tangents(prospect, pulls[arm], sums[arm])
-        length = gaps_last(at, arm, work.watches)
-        narrowed_box(pulls, sums, at, work.low, work.high)
+        at = tangents(prospect, data.pulls[arm], data.sums[arm])
+        length = pulls_gaps_hold(at, arm, work.watches)
+        write_narrowed_box(data, at, work.box)
         for cell in work.watches.inside[: work.watches.size[0]]:  # not kept out by a single arm
             length = min(length, threat_of(self, cell, arm, at, work).out)
         return length
 
-    def fitting_arm(self, pulls: Ints, sums: Floats) -> int:
+    def fitting_arm(self, data: Data) -> int:
         """Return the best arm where the sum of pulls * (mean - model)^2 is least, first cell on ties.
 
         On a cell the sum is a quadratic a x^2 + 2 b x + c in the position; its minimum over the
         closed cell is at -b / a or at an end. Sums that differ by no more than rounding are equal.
         """
+        pulls, sums = data.pulls, data.sums
         closest = math.inf
         choice = 0
         for cell in range(len(self.best)):
@@ -181,13 +167,13 @@ class IntervalCells(Record, SpanCells, _IntervalCells):
                 b += rise * (pulls[arm] * first - sums[arm])
                 c += first * (pulls[arm] * first - 2.0 * sums[arm])
                 c_end += last * (pulls[arm] * last - 2.0 * sums[arm])
-            if b >= -SAME * a:
+            if b >= -NUMBER_ERROR * a:
                 loss = c
-            elif a + b <= SAME * a:
+            elif a + b <= NUMBER_ERROR * a:
                 loss = c_end
             else:
                 loss = c - b * b / a
-            if loss < closest - SAME * (a + abs(c) + abs(c_end)):
+            if loss < closest - NUMBER_ERROR * (a + abs(c) + abs(c_end)):
                 closest = loss
                 choice = int(self.best[cell])
         return choice
@@ -212,11 +198,11 @@ class IntervalCells(Record, SpanCells, _IntervalCells):
                 left = between(self.start[cell], self.end[cell], (nearest - first) / (last - first))
                 right = left
             away = abs(nearest - mean)
-            if away < distance - SAME:
+            if away < distance - NUMBER_ERROR:
                 distance = away
                 smallest = left
                 largest = right
-            elif away <= distance + SAME:
+            elif away <= distance + NUMBER_ERROR:
                 smallest = min(smallest, left)
                 largest = max(largest, right)
         return 0.5 * (smallest + largest)
@@ -226,7 +212,7 @@ class IntervalCells(Record, SpanCells, _IntervalCells):
 
         A parameter that differs from a border by no more than rounding is on it.
         """
-        same = SAME * (abs(self.start[0]) + abs(self.end[-1]))
+        same = NUMBER_ERROR * (abs(self.start[0]) + abs(self.end[-1]))
         distance = math.inf
         choice = 0
         for cell in range(len(self.best)):

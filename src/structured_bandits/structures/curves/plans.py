@@ -1,4 +1,4 @@
-"""How long SUCB's choice surely lasts on curves, in closed form (PLANNING, Lemma 2, for continua).
+"""For how many pulls SUCB's choice is certain on curves, in closed form (PLANNING, Lemma 2).
 
 A cell of the chosen arm is a continuum of models: those that fit the data of the other arms protect the
 choice, and have means of the arm from `lowest` to `highest`. A cell of another arm threatens it with the
@@ -14,18 +14,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import confidence_box
+from structured_bandits.planning.confidence import Box, Data, fresh_box, write_box
 from structured_bandits.planning.tangents import (
-    Sure,
+    Limits,
     Tangents,
-    lasts,
-    stays_above,
-    stays_below,
-    stays_close,
+    pulls_above_floor,
+    pulls_below_ceiling,
+    pulls_close_enough,
+    pulls_refuted,
+    pulls_too_high,
+    pulls_too_low,
+    pulls_within,
 )
-from structured_bandits.planning.watches import Watches, fresh_watches
+from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, strongest_watch
 
 
 class CurveWork(NamedTuple):
@@ -34,22 +37,23 @@ class CurveWork(NamedTuple):
     watches: Watches
     lowest: Floats  # of each protector
     highest: Floats
-    low: Floats  # the box of all arms but the chosen one, narrowed by the margin for rounding
-    high: Floats
+    box: Box  # of all arms but the chosen one, narrowed by the margin for rounding
+    notes: Floats  # none: spans on curves need no memory
 
 
 @compilable
 def fresh_curve_work(cells: int, arms: int) -> CurveWork:
     """Return the memory for plans on curves."""
     return CurveWork(
-        fresh_watches(cells, arms), np.zeros(cells), np.zeros(cells), np.zeros(arms), np.zeros(arms)
+        fresh_watches(cells, arms), np.zeros(cells), np.zeros(cells), fresh_box(arms), np.zeros(0)
     )
 
 
 @compilable
-def narrowed_box(pulls: Ints, sums: Floats, at: Tangents, low: Floats, high: Floats) -> None:
+def write_narrowed_box(data: Data, at: Tangents, box: Box) -> None:
     """Write the confidence box, narrowed by the margin: what is inside surely fits."""
-    confidence_box(pulls, sums, at.budget, low, high)
+    low, high = box.low, box.high
+    write_box(data, at.budget, box)
     low += at.margin
     high -= at.margin
 
@@ -63,17 +67,15 @@ class Threat(NamedTuple):
 
 
 @compilable
-def find_protectors(
-    cells: Any, arm: int, at: Tangents, pulls: Ints, sums: Floats, work: CurveWork
-) -> int:
+def find_protectors(cells: Any, arm: int, at: Tangents, data: Data, work: CurveWork) -> int:
     """Note, for each cell of `arm`, the means of `arm` that fit the other arms; return their number."""
-    narrowed_box(pulls, sums, at, work.low, work.high)
-    work.low[arm] = -math.inf
-    work.high[arm] = math.inf
+    write_narrowed_box(data, at, work.box)
+    work.box.low[arm] = -math.inf
+    work.box.high[arm] = math.inf
     count = 0
     for cell in work.watches.every:
         if cells.best[cell] == arm:
-            lowest, highest = cells.span(cell, work.low, work.high)
+            lowest, highest = cells.span(cell, work.box, work.notes)
             if lowest <= highest:
                 work.lowest[count] = lowest
                 work.highest[count] = highest
@@ -82,13 +84,13 @@ def find_protectors(
 
 
 @compilable
-def cover_lasts(at: Tangents, lowest: Floats, highest: Floats) -> float:
+def cover_length(at: Tangents, lowest: Floats, highest: Floats) -> float:
     """Return for how many pulls these protectors cover every mean that may come.
 
     From above, between neighbours, and from below; lower protectors help below but must be close.
     """
     best = 0.0
-    possible = stays_close(at, 0.0)  # as long as a radius is more than rounding
+    possible = pulls_close_enough(at, 0.0)  # as long as a radius is more than rounding
     bottom = math.inf  # of the protectors used so far
     while best < possible:
         following = -1
@@ -99,35 +101,47 @@ def cover_lasts(at: Tangents, lowest: Floats, highest: Floats) -> float:
         if following < 0:
             break
         if bottom == math.inf:
-            possible = min(possible, stays_above(at, highest[following]))
+            possible = min(possible, pulls_above_floor(at, highest[following]))
         elif highest[following] < bottom:
-            possible = min(possible, stays_close(at, bottom - highest[following]))
+            possible = min(possible, pulls_close_enough(at, bottom - highest[following]))
         bottom = lowest[following]
-        best = max(best, min(possible, stays_below(at, bottom)))
+        best = max(best, min(possible, pulls_below_ceiling(at, bottom)))
     return best
 
 
 @compilable
-def stays_out(cells: Any, cell: int, arm: int, sure: Sure, watches: Watches) -> bool:
+def kept_out(cells: Any, cell: int, arm: int, limits: Limits, watches: Watches) -> bool:
     """Is the whole cell surely kept out, by the arm that watches it or as out of reach?"""
     watch = watches.watch[cell]
-    if watch >= 0 and watch != arm and watches.strength[watch] >= sure.refuted:
+    if watch >= 0 and watch != arm and watches.strength[watch] >= limits.strength:
         return True
-    return bool(cells.most[cell, arm] < sure.low or cells.least[cell, arm] > sure.high)
+    below = cells.most[cell, arm] < limits.unreached_low
+    return bool(below or cells.least[cell, arm] > limits.unreached_high)
 
 
 @compilable
 def harmless_for(
     cells: Any, cell: int, arm: int, at: Tangents, work: CurveWork, protectors: int
 ) -> float:
-    """For how many pulls does a cell not fit, or is a protector above it and below lo_j + r_j (C2)?"""
+    """For how many pulls does a cell not fit, or is a protector above it and below lo_j + r_j (C2)?
+
+    It does not fit where `kept_out` says so either, whichever arm watches it: so the answer follows
+    from the data alone.
+    """
     threat = threat_of(cells, cell, arm, at, work)
-    longest = threat.out
+    ranges = Ranges(cells.least, cells.most, work.watches.every)
+    _, strength = strongest_watch(ranges, cell, work.watches, arm)
+    longest = max(
+        threat.out,
+        pulls_refuted(at, strength),
+        pulls_too_low(at, cells.most[cell, arm]),
+        pulls_too_high(at, cells.least[cell, arm]),
+    )
     value = threat.value + at.margin + 2.0 * cells.tie
-    below_ceiling = lasts(at.mean + at.radius - at.margin - value, at.low_fall + threat.rise)
+    below_ceiling = pulls_within(at.mean + at.radius - at.margin - value, at.low_fall + threat.rise)
     for place in range(protectors):
-        outranked = min(below_ceiling, lasts(work.highest[place] - value, threat.rise))
-        longest = max(longest, min(outranked, stays_below(at, work.lowest[place])))
+        outranked = min(below_ceiling, pulls_within(work.highest[place] - value, threat.rise))
+        longest = max(longest, min(outranked, pulls_below_ceiling(at, work.lowest[place])))
     return longest
 
 
@@ -152,14 +166,14 @@ def threat_of(cells: Any, cell: int, arm: int, at: Tangents, work: CurveWork) ->
             down = (at.mean - at.bottom) / at.pulls
             up = (at.top - at.mean) / at.pulls
         else:
-            lower = work.low[other] - 2.0 * at.margin  # the box is narrowed by one
-            upper = work.high[other] + 2.0 * at.margin
+            lower = work.box.low[other] - 2.0 * at.margin  # the box is narrowed by one
+            upper = work.box.high[other] + 2.0 * at.margin
             down = up = 0.5 * (upper - lower) * at.growth
         rise = last[other] - first[other]
         if abs(rise) <= at.margin:  # flat: on the whole cell or nowhere
             above = min(first[other], last[other]) - upper
             below = lower - max(first[other], last[other])
-            out = max(out, lasts(above, up), lasts(below, down))
+            out = max(out, pulls_within(above, up), pulls_within(below, down))
             continue
         enter = (lower - first[other]) / rise
         leave = (upper - first[other]) / rise
@@ -172,7 +186,7 @@ def threat_of(cells: Any, cell: int, arm: int, at: Tangents, work: CurveWork) ->
         if leave < right:
             right = leave
             right_rate = up / abs(rise)
-    out = max(out, lasts(left - right, left_rate + right_rate))
+    out = max(out, pulls_within(left - right, left_rate + right_rate))
     own = cells.best[cell]
     climb = last[own] - first[own]
     place, rate = (right, right_rate) if climb > 0.0 else (left, left_rate)

@@ -8,10 +8,12 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
 from structured_bandits.errors import StructureError
+from structured_bandits.planning.confidence import Box
 from structured_bandits.programs.linear import (
     TOLERANCE,
     LinearProgram,
     Solution,
+    WarmStart,
     dual_bound,
     maximise,
 )
@@ -31,7 +33,7 @@ class PolytopeCell:
         _, least = lead_rows(polytope, arm, rivals)
         self.lower = np.concatenate([polytope.lower, least])
         self.upper = np.concatenate([polytope.upper, np.full(len(least), np.inf)])
-        self._programs: dict[str, LinearProgram] = {}
+        self._programs: dict[str, LinearProgram] = {}  # made when first asked for, then the same
 
     @property
     def rows(self) -> Floats:
@@ -40,14 +42,9 @@ class PolytopeCell:
         return np.vstack([self.polytope.rows, leads])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_programs": {}}  # a solver's memory stays where it is
+        return {**self.__dict__, "_programs": {}}  # they follow from the rest
 
-    def forget(self) -> None:
-        """Let no program start from a solution that it found before."""
-        for program in self._programs.values():
-            program.forget()
-
-    def slack(self, low: Floats, high: Floats) -> Solution:
+    def slack(self, box: Box, warm: WarmStart | None = None) -> Solution:
         """Maximise s over (x, s): every mean is inside the box by s or more, s at most 1.
 
         The box is met if the maximum is positive. The multipliers are those of the cell's rows, then
@@ -55,7 +52,8 @@ class PolytopeCell:
         """
         slopes, shift = self.polytope.slopes, self.polytope.intercepts
         count, arms = len(self.lower), len(slopes)
-        if "slack" not in self._programs:
+        program = self._programs.get("slack")
+        if program is None:
             rows = np.zeros((count + 2 * arms + 1, slopes.shape[1] + 1))
             rows[:count, :-1] = self.rows
             rows[count : count + arms, :-1] = rows[count + arms : -1, :-1] = slopes
@@ -63,25 +61,30 @@ class PolytopeCell:
             rows[count + arms :, -1] = 1.0
             objective = np.zeros(rows.shape[1])
             objective[-1] = 1.0
-            self._programs["slack"] = LinearProgram(objective, rows)
+            program = self._programs["slack"] = LinearProgram(objective, rows)
         nothing = np.full(arms, np.inf)
-        return self._programs["slack"].solve(
-            np.concatenate([self.lower, low - shift, -nothing, [-np.inf]]),
-            np.concatenate([self.upper, nothing, high - shift, [1.0]]),
+        return program.solve(
+            np.concatenate([self.lower, box.low - shift, -nothing, [-np.inf]]),
+            np.concatenate([self.upper, nothing, box.high - shift, [1.0]]),
+            warm,
         )
 
-    def extreme(self, low: Floats, high: Floats, sign: float = 1.0) -> Solution:
+    def extreme(self, box: Box, sign: float = 1.0, warm: WarmStart | None = None) -> Solution:
         """Maximise sign times the mean of the arm (without its intercept) over the closed box.
 
         The multipliers are those of the cell's rows, then of the box.
         """
         name = "highest" if sign > 0.0 else "lowest"
-        if name not in self._programs:
+        program = self._programs.get(name)
+        if program is None:
             rows = np.vstack([self.rows, self.polytope.slopes])
-            self._programs[name] = LinearProgram(sign * self.polytope.slopes[self.arm], rows)
+            program = LinearProgram(sign * self.polytope.slopes[self.arm], rows)
+            self._programs[name] = program
         shift = self.polytope.intercepts
-        return self._programs[name].solve(
-            np.concatenate([self.lower, low - shift]), np.concatenate([self.upper, high - shift])
+        return program.solve(
+            np.concatenate([self.lower, box.low - shift]),
+            np.concatenate([self.upper, box.high - shift]),
+            warm,
         )
 
     def fixed_part(self, multipliers: Floats) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.planning.confidence import Box
 
 
 class Certificates:
@@ -25,15 +26,16 @@ class Certificates:
         self._on_high[cell] = on_high
         self._on_low[cell] = on_low
 
-    def bounds(self, low: Floats, high: Floats) -> Floats:
+    def bounds(self, box: Box) -> Floats:
         """Return the bounds of all cells for a box; infinite ends that are not used do not count."""
-        from_above = np.where(self._on_high > 0.0, high, 0.0) * self._on_high
-        from_below = np.where(self._on_low < 0.0, low, 0.0) * self._on_low
+        from_above = np.where(self._on_high > 0.0, box.high, 0.0) * self._on_high
+        from_below = np.where(self._on_low < 0.0, box.low, 0.0) * self._on_low
         total: Floats = self._fixed + from_above.sum(axis=1) + from_below.sum(axis=1)
         return total
 
-    def bound(self, cell: int, low: Floats, high: Floats) -> float:
+    def bound(self, cell: int, box: Box) -> float:
         """Return the bound of one cell."""
         on_high, on_low = self._on_high[cell], self._on_low[cell]
         above, below = on_high > 0.0, on_low < 0.0
-        return float(self._fixed[cell] + on_high[above] @ high[above] + on_low[below] @ low[below])
+        from_above = on_high[above] @ box.high[above]
+        return float(self._fixed[cell] + from_above + on_low[below] @ box.low[below])

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
+from structured_bandits.planning.confidence import Box
 from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.records import Record
 from structured_bandits.structures.polyhedral.differences import Differences, differences, rivals_of
@@ -61,11 +62,12 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
         """Return the number of arms."""
         return self.reach.shape[1]
 
-    def fits(self, cell: int, low: Floats, high: Floats, before: bool) -> bool:
+    def fits(self, cell: int, box: Box, before: bool, notes: Floats) -> bool:
         """Does the cell's piece meet the open box? Each limit has to respect all others."""
         piece = self.piece[cell]
         if cell > 0 and self.piece[cell - 1] == piece:
             return before
+        low, high = box.low, box.high
         for arm in range(len(low)):
             if low[arm] >= self.highest[piece, arm] or high[arm] <= self.lowest[piece, arm]:
                 return False
@@ -74,7 +76,7 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
                     return False
         return True
 
-    def span(self, cell: int, low: Floats, high: Floats) -> tuple[float, float]:
+    def span(self, cell: int, box: Box, notes: Floats) -> tuple[float, float]:
         """Return the means of the best arm where it is best inside the open box.
 
         Where arm i is best, its mean is above every lower limit, and all other arms can be as low as
@@ -82,6 +84,7 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
         """
         piece = self.piece[cell]
         arm = self.best[cell]
+        low, high = box.low, box.high
         above = math.inf
         below = -math.inf
         for other in range(len(low)):

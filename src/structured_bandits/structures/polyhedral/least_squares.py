@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.arrays import Flags, Floats
+from structured_bandits.planning.confidence import Box, Data
 from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.programs.quadratic import least_quadratic
 from structured_bandits.structures.polyhedral.cell import PolytopeCell
@@ -16,19 +17,18 @@ from structured_bandits.structures.polyhedral.polytope import Polytope
 SAME_LOSS = 1e-11  # losses per pull that differ by no more are equal
 
 
-def fitting_cell(
-    pieces: Sequence[Polytope], cells: Sequence[PolytopeCell], pulls: Ints, sums: Floats
-) -> int:
+def fitting_cell(pieces: Sequence[Polytope], cells: Sequence[PolytopeCell], data: Data) -> int:
     """Return the first cell with the least infimum of the sum of pulls * (mean - model)^2.
 
     One quadratic program for each piece finds its best-fitting means of the arms that were pulled,
     which are unique; a cell of the piece has the same loss if it has models with these means.
     """
+    pulls, sums = data
     least = math.inf
     fitted = np.zeros(0)
     chosen = -1
     for number in sorted({cell.piece for cell in cells}):
-        means = best_fit(pieces[number], pulls, sums)
+        means = best_fit(pieces[number], data)
         loss = float(means @ (pulls * means - 2.0 * sums))
         if loss < least - SAME_LOSS * (1.0 + float(pulls.sum())):
             least, fitted, chosen = loss, means, number
@@ -39,10 +39,11 @@ def fitting_cell(
     return max(own, key=lambda index: fitted[cells[index].arm])
 
 
-def best_fit(piece: Polytope, pulls: Ints, sums: Floats) -> Floats:
+def best_fit(piece: Polytope, data: Data) -> Floats:
     """Return the means of a best-fitting model of a piece."""
     if piece.dimension == 0:
         return piece.intercepts
+    pulls, sums = data
     curvature = piece.slopes.T @ (pulls[:, None] * piece.slopes)
     slope = piece.slopes.T @ (pulls * piece.intercepts - sums)
     return piece.means(least_quadratic(curvature, slope, piece.rows, piece.lower, piece.upper))
@@ -55,4 +56,4 @@ def _has_model(cell: PolytopeCell, means: Floats, pulled: Flags) -> bool:
     near = 10.0 * TOLERANCE
     low = np.where(pulled, means - near, -math.inf)
     high = np.where(pulled, means + near, math.inf)
-    return cell.slack(low, high).value > 0.0
+    return cell.slack(Box(low, high)).value > 0.0

@@ -9,22 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.arrays import Flags, Ints
+from structured_bandits.planning.confidence import Box
 from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.structures.finite.cells import FiniteCells
-from structured_bandits.structures.spans import SpanCells
+from structured_bandits.structures.questions import forget_history
+from structured_bandits.structures.spans import SpanCells, SpanWork
 
 Span = tuple[float, float]
 EMPTY: Span = (math.inf, -math.inf)
 
 
+class ProductNotes:
+    """What one run knows of a product: the notes of its groups, and the spans found last."""
+
+    def __init__(self, groups: Sequence[Any]) -> None:
+        self.groups = [group.fresh_notes() for group in groups]
+        self.spans: list[Span] = []
+
+
 class ProductCells(SpanCells):
     """The cells of the groups, side by side. It runs on the Python engine."""
 
+    compiles: ClassVar[bool] = False
     tie = TOLERANCE
 
     def __init__(self, groups: Sequence[Any]) -> None:
@@ -44,7 +55,7 @@ class ProductCells(SpanCells):
         ]
         self._cells = every
         free = np.full(self._arms, np.inf)
-        spans = self._spans(-free, free)
+        spans = self._spans(Box(-free, free), self.fresh_notes())
         self._cells = [each for each, span in zip(every, spans, strict=True) if span != EMPTY]
         self.best: Ints = np.array([arm for _, _, arm in self._cells], dtype=np.int64)
 
@@ -52,34 +63,39 @@ class ProductCells(SpanCells):
         """Return the number of arms of all groups."""
         return self._arms
 
-    def workspace(self) -> Floats:
-        """Return the memory for plans; groups forget what earlier runs found."""
-        for group in self.groups:
-            group.workspace()
-        return np.zeros((2, len(self.best) + self._arms))
+    def fresh_notes(self) -> ProductNotes:
+        """Return the memory of a run that has found nothing yet."""
+        return ProductNotes(self.groups)
 
-    def best_arms_in(self, low: Floats, high: Floats, found: Flags) -> bool:
+    def forget(self, memory: SpanWork | ProductNotes) -> None:
+        """Let every group forget what it has found."""
+        super().forget(memory)
+        notes: ProductNotes = memory.notes if isinstance(memory, SpanWork) else memory
+        for group, own in zip(self.groups, notes.groups, strict=True):
+            forget_history(group, own)
+
+    def best_arms_in(self, box: Box, found: Flags, notes: ProductNotes) -> bool:
         """Mark the arms whose cells meet the open box; is anything inside at all?"""
         found[:] = False
-        for arm, span in zip(self.best, self._spans(low, high), strict=True):
+        for arm, span in zip(self.best, self._spans(box, notes), strict=True):
             found[arm] = found[arm] or span != EMPTY
         return bool(found.any())
 
-    def fits(self, cell: int, low: Floats, high: Floats, before: bool) -> bool:
+    def fits(self, cell: int, box: Box, before: bool, notes: ProductNotes) -> bool:
         """Ask all groups at once, when the first cell is asked for; the answers hold for the rest."""
         if cell == 0:
-            self._last = self._spans(low, high)
+            notes.spans = self._spans(box, notes)
         return True
 
-    def span(self, cell: int, low: Floats, high: Floats) -> Span:
+    def span(self, cell: int, box: Box, notes: ProductNotes) -> Span:
         """Return the span of a cell, as found by `fits`."""
-        return self._last[cell]
+        return notes.spans[cell]
 
-    def _spans(self, low: Floats, high: Floats) -> list[Span]:
+    def _spans(self, box: Box, notes: ProductNotes) -> list[Span]:
         """Return the spans of all cells: those of the groups, above what the other groups reach."""
         own = [
-            group_spans(group, low[part], high[part])
-            for group, part in zip(self.groups, self._slices, strict=True)
+            group_spans(group, Box(box.low[part], box.high[part]), own)
+            for group, part, own in zip(self.groups, self._slices, notes.groups, strict=True)
         ]
         return [
             _above_others(own[number][cell], arm, number, own, self._group_arms)
@@ -93,17 +109,17 @@ class ProductCells(SpanCells):
         return hash(self.groups)
 
 
-def group_spans(group: Any, low: Floats, high: Floats) -> list[Span]:
+def group_spans(group: Any, box: Box, notes: Any) -> list[Span]:
     """Return the spans of the cells of one group."""
     if isinstance(group, FiniteCells):
-        inside = np.all((low < group.table) & (group.table < high), axis=1).tolist()
+        inside = np.all((box.low < group.table) & (group.table < box.high), axis=1).tolist()
         values = group.table[np.arange(len(group.best)), group.best].tolist()
         return [(v, v) if fits else EMPTY for v, fits in zip(values, inside, strict=True)]
     spans = []
     fits = False
     for cell in range(len(group.best)):
-        fits = group.fits(cell, low, high, fits)
-        lowest, highest = group.span(cell, low, high) if fits else EMPTY
+        fits = group.fits(cell, box, fits, notes)
+        lowest, highest = group.span(cell, box, notes) if fits else EMPTY
         spans.append((float(lowest), float(highest)) if lowest <= highest else EMPTY)
     return spans
 

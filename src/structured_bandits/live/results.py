@@ -1,0 +1,97 @@
+"""Can these be the results of pulls? Pulls, sums and sums of squares of rewards in a range."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.errors import RewardError
+from structured_bandits.policies.phases import MOST_PULLS
+from structured_bandits.protocol import Seen
+
+LARGEST_REWARD = 1e150  # its square is a finite number
+SLACK = 1e-9  # relatively: sums of rewards are rounded
+
+Range = tuple[float, float]
+
+
+def checked_reward(reward: Any, allowed: Range) -> float:
+    """Return a reward as a float; raise if it is no number in the range."""
+    low, high = allowed
+    try:
+        value = math.nan if isinstance(reward, str) else float(reward)
+    except (TypeError, ValueError, OverflowError):
+        value = math.nan
+    if not (math.isfinite(value) and low <= value <= high):
+        raise RewardError(f"reward={reward!r}: expected a number in [{low:g}, {high:g}]")
+    if abs(value) > LARGEST_REWARD:
+        raise RewardError(f"reward={reward!r}: expected a number up to {LARGEST_REWARD:g}")
+    return value
+
+
+def checked_results(pulls: Any, sums: Any, squares: Any, arms: int, allowed: Range) -> Seen:
+    """Return results of pulls, a number for each arm; `squares` is None if they are not known."""
+    wanted = [pulls, sums] if squares is None else [pulls, sums, squares]
+    names = "pulls and sums" if squares is None else "pulls, sums and squares"
+    try:
+        columns = [np.array(values, dtype=np.float64) for values in wanted]
+    except (TypeError, ValueError, OverflowError):
+        raise RewardError(f"{names}: expected one number per arm in each") from None
+    shapes = [column.shape for column in columns]
+    if any(shape != (arms,) for shape in shapes):
+        shown = " and ".join(map(str, shapes))
+        raise RewardError(f"{names}: shapes {shown}, expected ({arms},) each")
+    counts = _checked_counts(pulls, columns[0])
+    _check_sums(counts, columns[1], allowed)
+    if squares is None:
+        return Seen(counts, columns[1], np.full(arms, math.nan))
+    _check_squares(counts, columns[1], columns[2], allowed)
+    return Seen(counts, columns[1], columns[2])
+
+
+def check_total(before: int, more: int) -> None:
+    """Raise if there would be more pulls than can be counted."""
+    if before + more >= MOST_PULLS:
+        raise RewardError(
+            f"pulls: {more} on top of {before} before; expected less than 2**52 in all"
+        )
+
+
+def _checked_counts(given: Any, counts: Floats) -> Ints:
+    if not ((counts >= 0) & (counts == np.floor(counts)) & (counts < MOST_PULLS)).all():
+        raise RewardError(f"pulls={given!r}: expected whole numbers >= 0, less than 2**52")
+    return counts.astype(np.int64)
+
+
+def _check_sums(counts: Ints, sums: Floats, allowed: Range) -> None:
+    low, high = (min(max(end, -LARGEST_REWARD), LARGEST_REWARD) for end in allowed)
+    for arm, count in enumerate(counts):
+        least, most = count * low, count * high
+        slack = SLACK * max(abs(least), abs(most))
+        if not (math.isfinite(sums[arm]) and least - slack <= sums[arm] <= most + slack):
+            raise RewardError(
+                f"sums[{arm}]={sums[arm]:g}: {count:g} rewards in [{low:g}, {high:g}] "
+                f"sum to between {least:g} and {most:g}"
+            )
+
+
+def _check_squares(counts: Ints, sums: Floats, squares: Floats, allowed: Range) -> None:
+    """Raise if no such rewards have these squares.
+
+    They sum to at least sum^2 / n, and for rewards in [low, high] to at most (low + high) sum - n low
+    high, since the sum of (x - low)(high - x) is not negative.
+    """
+    low, high = (min(max(end, -LARGEST_REWARD), LARGEST_REWARD) for end in allowed)
+    for arm, count in enumerate(counts):
+        least = sums[arm] * sums[arm] / count if count else 0.0
+        most = (low + high) * sums[arm] - count * low * high if count else 0.0
+        slack = SLACK * count * max(low * low, high * high)
+        value = squares[arm]
+        if not (math.isfinite(value) and least - slack <= value <= most + slack):
+            raise RewardError(
+                f"squares[{arm}]={value:g}: {count:g} rewards in [{low:g}, {high:g}] that sum to "
+                f"{sums[arm]:g} have squares that sum to between {least:g} and {most:g}"
+            )

@@ -1,0 +1,82 @@
+"""What policies, worlds, the engine and the agent hand to each other.
+
+Everything that passes between them is a record, so that a later version can add to it: compiled code
+matches the names of parameters, and a new parameter would break every policy that somebody has written,
+a new field breaks none.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+
+
+class Now(NamedTuple):
+    """The moment at which a policy plans."""
+
+    t: int  # pulls so far
+    limit: int  # a policy that looks at every reward plans no more pulls than this
+
+
+class Seen(NamedTuple):
+    """Results of pulls, a number for each arm."""
+
+    pulls: Ints
+    sums: Floats  # of the rewards
+    squares: Floats  # sums of the squared rewards; nan where nobody knows them
+
+
+class Outcome(NamedTuple):
+    """Results of some pulls of one arm."""
+
+    arm: int
+    pulls: int
+    total: float  # of the rewards
+    squares: float  # the sum of the squared rewards; nan if nobody knows it
+
+
+class Paid(NamedTuple):
+    """What a world pays for some pulls of an arm."""
+
+    pulls: int
+    total: float  # of the rewards
+    squares: float  # the sum of the squared rewards
+
+
+class PolicyLike(Protocol):
+    """What the engine and the agent need of a policy; any such named tuple will do."""
+
+    def init(self) -> Any:
+        """Return a fresh state: a named tuple of arrays."""
+
+    def plan(self, state: Any, now: Now, quota: Ints, rng: np.random.Generator) -> int:
+        """Write how often each arm is pulled next; return the number of empty sets met."""
+
+    def observe(self, state: Any, seen: Seen) -> None:
+        """Take in the results of pulls."""
+
+
+class WorldLike(Protocol):
+    """What the engine needs of a world; any such named tuple will do."""
+
+    @property
+    def means(self) -> Floats:
+        """The true means of the arms, from which regret is computed."""
+
+    def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> Paid:
+        """Return what the next `count` pulls of `arm` pay, which was pulled `pulls` times before."""
+
+
+class StoppingWorld(WorldLike, Protocol):
+    """A world that can stop at misses: rewards below the highest that the arm pays.
+
+    Other rewards are no less than any mean of rewards of that arm.
+    """
+
+    def draw_until(
+        self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
+    ) -> Paid:
+        """Pull `arm` until there are more than `misses` misses, at most `count` times."""
