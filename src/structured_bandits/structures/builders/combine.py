@@ -16,6 +16,7 @@ from structured_bandits.arrays import Floats
 from structured_bandits.checks import numbers
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.builders.limits import check_pieces
 from structured_bandits.structures.polyhedral.cell import is_empty
 from structured_bandits.structures.polyhedral.difference_cells import difference_cells
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
@@ -67,9 +68,16 @@ def intersection(
         raise StructureError(
             f"constraints={constraints!r}: expected a Constraint, or a list of them"
         )
+    parts = [structure.polytopes for structure in several]
+    check_pieces(
+        "intersection",
+        math.prod(map(len, parts)),
+        sum(max(len(piece.rows) for piece in part) for part in parts) + len(wanted),
+        max(piece.dimension for part in parts for piece in part),
+        several[0].n_arms,
+    )
     pieces = reduce(
-        lambda left, right: [_shared(a, b) for a in left for b in right],
-        [list(structure.polytopes) for structure in several],
+        lambda left, right: [_shared(a, b) for a in left for b in right], map(list, parts)
     )
     rows = [_row(each, several[0], number) for number, each in enumerate(wanted)]
     if rows:
