@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from structured_bandits.environments.base import World
 from structured_bandits.errors import ParameterError, RewardError
 from structured_bandits.policies.base import Policy
+from structured_bandits.warn import warn_user
 
 
 def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
@@ -21,10 +21,9 @@ def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
         raise ParameterError(f"{name}: the policy has {arms} arms, the world {len(world.means)}")
     tuned = getattr(policy, "horizon", horizon)
     if tuned < horizon:
-        warnings.warn(
+        warn_user(
             f"{name} is tuned for horizon={tuned} and will be played for {horizon} pulls",
             UserWarning,
-            stacklevel=4,
         )
     if not isinstance(world, World):
         return

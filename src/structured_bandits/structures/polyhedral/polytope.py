@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.checks import first_without_number
 from structured_bandits.errors import StructureError
 
 
@@ -23,7 +24,7 @@ class Polytope:
     array([0.5 , 0.25])
 
     `known` keeps facts that follow from the numbers and are dear to find (`differences`). An entry is
-    set once it is complete, in one step, and would come out the same again: threads may share a polytope.
+    set once it is complete, in one step, and would come out the same again: threads may share it.
     """
 
     def __init__(
@@ -124,10 +125,12 @@ class Polytope:
     def _finite(self, what: str, values: Any) -> Floats:
         try:
             array = np.array(values, dtype=np.float64, order="C")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
+            array = None
+        if array is None or first_without_number(values) is not None:
             raise StructureError(
                 f"{self.title}: {what}={values!r}; expected rows of numbers of equal length"
-            ) from None
+            )
         if not np.isfinite(array).all():
             raise StructureError(f"{self.title}: {what} must be finite")
         array += 0.0  # so that -0.0 is 0.0
@@ -135,11 +138,14 @@ class Polytope:
 
     def _vector(self, what: str, values: Any, count: int) -> Floats:
         try:
-            return np.array(np.broadcast_to(np.asarray(values, np.float64), (count,))) + 0.0
-        except (TypeError, ValueError):
+            array = np.array(np.broadcast_to(np.asarray(values, np.float64), (count,))) + 0.0
+        except (TypeError, ValueError, OverflowError):
+            array = None
+        if array is None or first_without_number(values) is not None:
             raise StructureError(
                 f"{self.title}: {what}={values!r}; expected {count} numbers, or one for all"
-            ) from None
+            )
+        return array
 
 
 def point(means: Any, name: str | None = None) -> Polytope:

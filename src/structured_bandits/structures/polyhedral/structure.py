@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -73,16 +72,13 @@ class PolyhedralStructure(Structure):
         """The pieces."""
         return self.pieces
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of arm names and pieces: structures that play alike share it."""
-        digest = hashlib.sha256(self.kind.encode())
-        digest.update("\0".join(self.arm_names).encode())
-        for piece in self.pieces:
-            for part in piece.arrays():
-                digest.update(str(part.shape).encode())
-                digest.update(part.tobytes())
-        return digest.hexdigest()
+    def _facts(self) -> Iterable[Floats]:
+        return (part for piece in self.pieces for part in piece.arrays())
+
+    def _first_facts(self) -> Iterator[bytes]:
+        for part in self._facts():
+            yield str(part.shape).encode()
+            yield part.tobytes()
 
     def at(self, parameter: Any, piece: int | str = 0) -> Place:
         """Return the model with these parameters in a piece, given by index or by name."""
