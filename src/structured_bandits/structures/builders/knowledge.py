@@ -148,7 +148,7 @@ def unimodal(
 
     From every arm there is a path along `edges` (pairs of arms, from 0) on which means rise to the best
     arm; by default arms stand in a row. Each piece has one peak and one spanning tree; a graph with
-    many cycles has too many of them and is refused, as are arms (more than 315 in a row) whose pieces
+    many cycles has too many of them and is refused, as are arms (more than 310 in a row) whose pieces
     would not fit the memory.
 
     >>> unimodal(4)

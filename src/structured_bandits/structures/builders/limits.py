@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from structured_bandits.errors import StructureError
 
-MOST_NUMBERS = 125_000_000  # in all matrices of a structure together, 8 bytes each: 1 GB
+MOST_NUMBERS = 150_000_000  # in all matrices of a structure together, 8 bytes each: 1.2 GB
 
 
 def check_arms(what: str, arms: int, size: Callable[[int], tuple[int, int]]) -> None:
@@ -27,8 +27,11 @@ def check_pieces(what: str, pieces: int, rows: int, parameters: int, arms: int) 
 
 
 def _numbers(pieces: int, rows: int, parameters: int, arms: int) -> int:
-    """Count the numbers: the matrices of each piece, and one of arms × arms for its closed form."""
-    return pieces * ((rows + arms) * parameters + arms * arms)
+    """Count the numbers: the matrices of each piece, and those of arms × arms for its closed form.
+
+    There are two of the latter, what is known of the piece and the part of the cells.
+    """
+    return pieces * ((rows + arms) * parameters + 2 * arms * arms)
 
 
 def _too_large(

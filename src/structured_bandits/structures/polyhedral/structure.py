@@ -38,6 +38,9 @@ class PolyhedralStructure(Structure):
     that need linear programs run on the Python engine; where constraints concern only means and
     differences of two means there is a closed form, which is compiled.
 
+    What is found out about a structure is kept with it (`polytope_cells`, `mean_ranges`). These are
+    facts about its models and never of a run: threads that ask at once may find one twice, alike.
+
     >>> square = Polytope([[1, 0], [0, 1]], rows=[[1, 0], [0, 1]], lower=0.0, upper=1.0)
     >>> PolyhedralStructure([square], arms=["left", "right"])
     PolyhedralStructure(1 piece × 2 arms, 2 arms best in some model)
