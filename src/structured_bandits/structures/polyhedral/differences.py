@@ -138,8 +138,9 @@ def _without_leaves(lead: Floats) -> tuple[Ints, list[tuple[int, int, float, flo
     linked = np.isfinite(lead)
     linked |= linked.T
     np.fill_diagonal(linked, False)
-    neighbours = linked.sum(axis=1).tolist()
-    total = (linked @ np.arange(len(lead), dtype=np.float64)).astype(np.int64).tolist()
+    arms, others = np.nonzero(linked)
+    neighbours = np.bincount(arms, minlength=len(lead)).tolist()
+    total = np.bincount(arms, others, len(lead)).astype(np.int64).tolist()
     ready = [arm for arm, count in enumerate(neighbours) if count == 1]
     taken = []
     while ready:
