@@ -148,10 +148,12 @@ def test_deep_nesting_is_refused(tmp_path: Path) -> None:
     refused(path, str(path), "expected TOML")
 
 
-@pytest.mark.parametrize("cell", ["1_0", "0_1", "٣", "0.5_", "1e1_0"])
+@pytest.mark.parametrize("cell", ["1_0", "0_1", "٣", "1e1_0"])
 def test_numbers_are_written_as_numbers(tmp_path: Path, cell: str) -> None:
     path = write(tmp_path, "a.csv", f"model,a,b\nx,0.5,{cell}\ny,0.5,0.25\n")
     refused(path, f"{path}, line 2, column 'b': {cell!r} is not a finite number")
+    path = write(tmp_path, "b.csv", f"a,b\n{cell},0.5\n{cell},0.25\n")
+    refused(path, f"{path}, line 2, column 'a': {cell!r} is not a finite number")
 
 
 def test_every_arm_and_every_model_of_a_file_has_a_name(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def read_table(
             raise FileFormatError(
                 f"{path}, line {line}: {len(row)} cells where the header has {len(names)}"
             )
-    named = names[0].lower() in MARKS or not any(_is_number(row[0]) for _, row in rows)
+    named = names[0].lower() in MARKS or not any(_is_like_number(row[0]) for _, row in rows)
     start = 1 if named else 0
     for column, name in enumerate(names[start:], start=start + 1):
         if not name:
@@ -81,11 +81,16 @@ def _model_names(path: str | os.PathLike[str], rows: list[tuple[int, list[str]]]
 
 def _is_number(text: str) -> bool:
     """Is the text a number? Python's 1_0 is none, nor are digits of other scripts."""
+    return _is_like_number(text) and text.isascii() and "_" not in text
+
+
+def _is_like_number(text: str) -> bool:
+    """Would Python take the text for a number? Then it is no name of a model either."""
     try:
         float(text)
     except ValueError:
         return False
-    return text.isascii() and "_" not in text
+    return True
 
 
 def _may_be_mean(text: str) -> bool:
