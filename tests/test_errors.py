@@ -94,7 +94,7 @@ BAD_PARAMETERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: sb.SAE(R, 2**52), "expected less than 2**52"),
     (lambda: sb.SAE(R, 10**400), "expected a whole number >= 1"),
     (lambda: sb.UCB(R, reward_range=(0, 10**400)), "expected a pair (low, high) or None"),
-    (lambda: sb.ASAE(R, eta=1e-17), "eta=1e-17: expected at least 1e-06"),
+    (lambda: sb.ASAE(R, eta=1e-17), "eta=1e-17: expected 1e-06 to 1e+06"),
     (lambda: sb.simulate(None, WORLD, 10), "expected a policy such as sb.UCB(4), got None"),
     (lambda: sb.simulate({"P": sb.UCB}, WORLD, 10), "P: expected a policy such as sb.UCB(4)"),
     (lambda: sb.simulate(sb.UCB(R), [0.5], 10), "world: expected one such as sb.Bernoulli(means)"),

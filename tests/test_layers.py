@@ -12,7 +12,17 @@ import structured_bandits
 ROOT = Path(structured_bandits.__file__).parent
 #: Each layer may import from itself and from those before it.
 LAYERS = [
-    {"errors", "arrays", "compilable", "records", "checks", "sources", "families"},
+    {
+        "errors",
+        "arrays",
+        "compilable",
+        "records",
+        "checks",
+        "sources",
+        "families",
+        "warn",
+        "protocol",
+    },
     {"planning", "programs"},
     {"structures"},
     {"information"},

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from structured_bandits.errors import ParameterError
 
+_PLAIN = {float, int, np.float64, np.int64}
+
 
 def checked_above(name: str, value: Any, bound: float) -> float:
     """Return a finite number strictly above `bound` as a float."""
@@ -33,7 +35,28 @@ def numbers(values: Any) -> NDArray[np.float64] | None:
         raw = np.array(values)
     except (TypeError, ValueError):
         return None
-    return raw.astype(np.float64) if raw.dtype.kind in "iuf" else None
+    if raw.dtype.kind not in "iuf" or first_without_number(values) is not None:
+        return None
+    return raw.astype(np.float64)
+
+
+def first_without_number(values: Any) -> tuple[tuple[int, ...], Any] | None:
+    """Return place and value of the first truth value or text in (nested) values, None without one.
+
+    NumPy makes numbers of both, of "1_0" too. What is nested without end NumPy has to refuse before.
+    """
+    if isinstance(values, (bool, np.bool_, str, bytes)):
+        return (), values
+    if hasattr(values, "dtype"):  # an array, of any make
+        array = np.asarray(values)
+        return None if array.dtype.kind in "iuf" else first_without_number(array.tolist())
+    if not isinstance(values, (list, tuple)) or set(map(type, values)) <= _PLAIN:
+        return None
+    for number, value in enumerate(values):
+        found = first_without_number(value)
+        if found is not None:
+            return (number, *found[0]), found[1]
+    return None
 
 
 def _checked_number(name: str, value: Any, accepted: str, holds: Callable[[float], bool]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -210,13 +211,13 @@ def test_a_change_of_units_changes_nothing() -> None:
 @pytest.mark.parametrize(
     "policy",
     [
-        sb.SAE(R, 100, alpha=3e17),
-        sb.SAE(R, 100, sigma=1e10),
-        sb.SAE(R, 100, sigma=1e-150, reward_range=(0, 1e30)),
-        sb.SAE(R, 10_000, reward_range=None, sigma=1e8),
-        sb.ASAE(R, eta=1e19),
-        sb.ASAE(R, reward_range=None, sigma=1e9),
-        sb.ImprovedUCB(R, 100, sigma=1e10),
+        sb.SAE(R, 100, alpha=1e12),
+        sb.SAE(R, 100, sigma=1e5),
+        sb.SAE(R, 100, sigma=1e-90, reward_range=(0, 1e30)),
+        sb.SAE(R, 10_000, reward_range=None, sigma=1e5),
+        sb.ASAE(R, eta=1e6),
+        sb.ASAE(R, reward_range=None, sigma=1e6),
+        sb.ImprovedUCB(R, 100, sigma=1e5),
         sb.UCB(R, alpha=1e100),
         sb.SUCB(R, alpha=1e100),
     ],
@@ -296,3 +297,30 @@ def test_widths_are_said() -> None:
     assert sb.SAE(R, 100, alpha=1.5).width() == "sqrt(1.5 log n / T)"
     assert sb.ASAE(R).width() == "sqrt(2 log n_k / T)"
     assert sb.UCB(R, reward_range=None, sigma=1.0).width() == "sqrt(8 log t / T)"
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: sb.SAE(R, 100, alpha=3e17), "alpha=3e+17: the first phase would take 2**52 pulls"),
+        (lambda: sb.SAE(R, 100, sigma=1e10), "sigma=1e+10, alpha=2: the first phase would take"),
+        (
+            lambda: sb.SAE(R, 10_000, reward_range=None, sigma=1e8),
+            "sigma=1e+08, alpha=2: the first",
+        ),
+        (lambda: sb.ASAE(R, reward_range=None, sigma=1e9), "sigma=1e+09, alpha=2: the first phase"),
+        (lambda: sb.ASAE(R, eta=1e19), "eta=1e+19: expected 1e-06 to 1e+06"),
+        (
+            lambda: sb.ImprovedUCB(R, 100, sigma=1e10),
+            "sigma=1e+10: the first round would take 2**52",
+        ),
+        (lambda: sb.UCB(R, sigma=1e170), "sigma=1e+170: expected 1e-100 to 1e+100"),
+        (lambda: sb.SUCB(R, sigma=1e-170), "sigma=1e-170: expected 1e-100 to 1e+100"),
+        (lambda: sb.SAE(R, 100, sigma=1e-170), "sigma=1e-170: expected 1e-100 to 1e+100"),
+        (lambda: sb.UCB(R, reward_range=(0, 1e-200)), "reward_range=(0, 1e-200): expected ends"),
+        (lambda: sb.UCB(R, alpha=1e200), "alpha=1e+200: expected 1e-100 to 1e+100"),
+    ],
+)
+def test_parameters_beyond_what_can_be_counted_are_named(build: Any, message: str) -> None:
+    with pytest.raises(sb.ParameterError, match=re.escape(message)):
+        build()

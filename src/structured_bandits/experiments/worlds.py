@@ -21,7 +21,8 @@ from structured_bandits.experiments.paper.structures import (
 )
 from structured_bandits.information.truth import true_means
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.files.load import load_structure
+from structured_bandits.structures.files.load import reader
+from structured_bandits.structures.files.paths import shortened
 from structured_bandits.structures.files.toml import build_structure, check_keys
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 
@@ -55,7 +56,7 @@ def named_problem(path: Path, name: Any, truth: Any, rewards: str, sigma: float)
     if name == RANDOM:
         return None
     if isinstance(name, dict):
-        structure = build_structure(name, f"{path}, structure", path.parent, load_structure)
+        structure = build_structure(name, f"{path}, structure", path.parent, reader())
     elif name in NAMED:
         structure = NAMED[name]()
     elif name.startswith("paper:"):
@@ -83,10 +84,7 @@ def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:
 
 
 def _structure_file(path: Path, name: str) -> Structure:
-    file = path.parent / name
-    if not file.is_file():
-        raise FileFormatError(f"{path}, structure={name!r}: there is no file {file}")
-    return load_structure(file)
+    return reader()(path.parent / name, f"{path}, structure={shortened(name)!r}", False)
 
 
 def draw_random(run: int | np.random.Generator) -> Problem:

@@ -38,7 +38,7 @@ from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import Cells, candidate_arms, forget_history
 
 LOG_2 = math.log(2.0)
-SMALLEST_ETA = 1e-6
+SMALLEST_ETA, LARGEST_ETA = 1e-6, 1e6
 MOST_EXPONENT = 1e4  # periods of 2^52 pulls and more come long before
 
 
@@ -218,9 +218,13 @@ class ASAE(StructuredPolicy, _ASAE):
 
 
 def _checked_eta(eta: float) -> float:
-    """Return eta; below the smallest accepted, periods would hardly grow and planning never end."""
-    if checked_above("eta", eta, 0.0) < SMALLEST_ETA:
-        raise ParameterError(f"eta={eta!r}: expected at least {SMALLEST_ETA:g}")
+    """Return eta.
+
+    Below the smallest accepted, periods would hardly grow and planning never end; above the largest,
+    phases of the second period would take more pulls than can be counted.
+    """
+    if not SMALLEST_ETA <= checked_above("eta", eta, 0.0) <= LARGEST_ETA:
+        raise ParameterError(f"eta={eta!r}: expected {SMALLEST_ETA:g} to {LARGEST_ETA:g}")
     return float(eta)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Flags, Ints
 from structured_bandits.checks import checked_count
 from structured_bandits.compilable import compilable
+from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.policies.base import (
     Policy,
@@ -49,6 +50,17 @@ def last_round(horizon: int) -> int:
     return max(0, math.floor(0.5 * math.log2(horizon / math.e)))
 
 
+@compilable
+def round_of(policy: Any, number: int) -> tuple[int, float]:
+    """Return the pulls of each arm that end a round, and the radius then."""
+    variance = 4.0 * policy.sigma * policy.sigma
+    halved = math.ldexp(1.0, -int(number))
+    log_term = variance * math.log(policy.horizon * halved * halved)
+    gap = halved * largest_gap(policy.bottom, policy.top)
+    target = max(1, math.ceil(min(2.0 * log_term / (gap * gap), MOST_PULLS)))
+    return target, math.sqrt(log_term / (2.0 * target))
+
+
 class _ImprovedUCB(NamedTuple):
     n_arms: int
     horizon: int
@@ -82,6 +94,11 @@ class ImprovedUCB(Policy, _ImprovedUCB):
         rewards = checked_rewards(reward_range, sigma)
         policy = super().__new__(cls, n_arms, checked_count("horizon", horizon), *rewards)
         policy.structure = structure
+        if round_of(policy, 0)[0] >= MOST_PULLS:
+            raise ParameterError(
+                f"sigma={policy.sigma:g}: the first round would take 2**52 pulls of each arm or more, "
+                f"for rewards whose range is {policy.reward_range}"
+            )
         return policy
 
     def width(self) -> str:
@@ -119,14 +136,9 @@ class ImprovedUCB(Policy, _ImprovedUCB):
                 quota[arm] = self.horizon if state.active[arm] else 0
             if survivors == 1:
                 return 0
-            variance = 4.0 * self.sigma * self.sigma
-            halved = math.ldexp(1.0, -int(state.round[0]))
-            log_term = variance * math.log(self.horizon * halved * halved)
-            gap = halved * largest_gap(self.bottom, self.top)
-            target = max(1, math.ceil(min(2.0 * log_term / (gap * gap), MOST_PULLS)))
+            target, radius = round_of(self, state.round[0])
             if top_up(data.pulls, state.active, target, quota):
                 return 0
-            radius = math.sqrt(log_term / (2.0 * target))
             best = best_mean(data, state.active)
             highest = data.sums[best] / data.pulls[best]
             for arm in range(self.n_arms):

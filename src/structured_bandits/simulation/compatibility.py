@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from structured_bandits.environments.base import World
@@ -11,6 +11,7 @@ from structured_bandits.policies.base import Policy
 from structured_bandits.policies.form import check_first_plan, check_policy
 from structured_bandits.protocol import Paid
 from structured_bandits.simulation.generator import fresh_generator
+from structured_bandits.warn import warn_user
 
 
 def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
@@ -25,15 +26,19 @@ def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
         check_first_plan(name, policy, arms)
     if not isinstance(world, World):
         _check_first_draw(world)
-    tuned = getattr(policy, "horizon", horizon)
-    if tuned < horizon:
-        warnings.warn(
-            f"{name} is tuned for horizon={tuned} and will be played for {horizon} pulls",
-            UserWarning,
-            stacklevel=4,
-        )
     if isinstance(world, World):
         _check_rewards(name, policy, world, horizon)
+
+
+def warn_of_horizons(policies: Mapping[str, Any], horizon: int) -> None:
+    """Warn of policies that are tuned for fewer pulls than will be played."""
+    for name, policy in policies.items():
+        tuned = getattr(policy, "horizon", horizon)
+        if tuned < horizon:
+            warn_user(
+                f"{name} is tuned for horizon={tuned} and will be played for {horizon} pulls",
+                UserWarning,
+            )
 
 
 def _check_rewards(name: str, policy: Any, world: World, horizon: int) -> None:

@@ -25,7 +25,7 @@ from structured_bandits.simulation.blocks import (
     draw_rng,
     needs_python,
 )
-from structured_bandits.simulation.compatibility import check_together
+from structured_bandits.simulation.compatibility import check_together, warn_of_horizons
 from structured_bandits.simulation.result import Result
 from structured_bandits.simulation.workers import core_count, run_blocks
 
@@ -64,6 +64,7 @@ def simulate(
     setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms)
     for name, policy in policies.items():
         check_together(name, policy, world, setting.horizon)
+    warn_of_horizons(policies, setting.horizon)
     about = {
         "world": repr(world),
         "means": world.means.tolist(),
@@ -98,6 +99,7 @@ def simulate_random(
         "policies": {name: _described(policy) for name, policy in policies.items()},
     }
     setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms)
+    warn_of_horizons(policies, setting.horizon)  # here, not in the threads that draw again
     return _run(setting, Draw(draw, len(world.means)), runs, workers, progress, about)
 
 

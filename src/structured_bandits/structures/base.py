@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import html
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.checks import first_without_number
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.questions import Distances
+from structured_bandits.warn import warn_user
 
 
 class Structure(ABC):
@@ -52,13 +53,36 @@ class Structure(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of kind, arm names and cells: structures that play alike share it."""
+        """A hash of kind, models and the arms' names: structures that play alike share it.
+
+        Default names ("1", "2", …) are left out; who gives just these gets the same structure.
+        """
+        names = () if self.arm_names == default_names(self.n_arms) else self.arm_names
+        return hash_of([self.kind, *names], self._facts())
+
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """The fingerprint, then the one that version 0.1.0 gave the same structure.
+
+        A snapshot or result that carries any of them belongs to this structure.
+        """
+        return self.fingerprint, self._first_fingerprint()
+
+    def _facts(self) -> Iterable[Any]:
+        """Return the numbers that define the structure, as arrays, for its fingerprint."""
+        return self.cells
+
+    def _first_fingerprint(self) -> str:
+        """Return the fingerprint of version 0.1.0: names that only count were in it, too."""
         digest = hashlib.sha256(self.kind.encode())
         digest.update("\0".join(self.arm_names).encode())
-        for part in map(np.asarray, self.cells):
-            digest.update(str((part.dtype, part.shape)).encode())
-            digest.update(part.tobytes())
+        for part in self._first_facts():
+            digest.update(part)
         return digest.hexdigest()
+
+    def _first_facts(self) -> Iterable[bytes]:
+        """Return what version 0.1.0 put into fingerprints after kind and names."""
+        return bytes_of(self.cells)
 
     def arm_index(self, arm: int | str) -> int:
         """Return the index of an arm given by index or by name."""
@@ -99,18 +123,46 @@ class Structure(ABC):
         """Return header, rows of (text, is best arm) and the number of rows left out."""
 
 
+def hash_of(texts: Iterable[str], arrays: Iterable[Any] = ()) -> str:
+    """Return a hash of texts and numbers; lengths and shapes are in it, so none run into another."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(f"{len(text)}:{text}".encode())
+    for part in bytes_of(arrays):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def bytes_of(arrays: Iterable[Any]) -> Iterator[bytes]:
+    """Yield type and shape of each array, then its numbers."""
+    for array in map(np.asarray, arrays):
+        yield str((array.dtype, array.shape)).encode()
+        yield array.tobytes()
+
+
+def default_names(count: int) -> tuple[str, ...]:
+    """Return the names where none are given, "1", "2", … as the paper counts.
+
+    Fingerprints leave them out: other defaults would not change those of structures without names.
+    """
+    return tuple(str(number) for number in range(1, count + 1))
+
+
 def _html_cell(text: str, bold: bool) -> str:
     text = html.escape(text)
     return f"<td><b>{text}</b></td>" if bold else f"<td>{text}</td>"
 
 
 def checked_names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:
-    """Return `count` distinct names; "1", "2", … where none are given (as the paper counts)."""
+    """Return `count` distinct names, the default ones where none are given."""
     if names is None:
-        return tuple(str(number) for number in range(1, count + 1))
+        return default_names(count)
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise StructureError(f"{what}s={names!r}: expected a list of names")
     names = tuple(str(name) for name in names)
+    empty = next((number for number, name in enumerate(names) if not name.strip()), None)
+    if empty is not None:
+        raise StructureError(f"{what}s[{empty}]={names[empty]!r}: the name is empty")
     if len(names) != count:
         raise StructureError(f"{what}s: {len(names)} names for {count} {what}s")
     if len(set(names)) != count:
@@ -179,6 +231,10 @@ def checked_means(means: Any, what: str) -> Floats:
         raise StructureError(
             f"{what}: expected numbers in rows of equal length ({error})"
         ) from None
+    odd = first_without_number(means)
+    if odd is not None:
+        place, value = odd
+        raise StructureError(f"{what}: the mean at {place} is {value!r}; expected a number")
     if array.size and not np.isfinite([array.min(), array.max()]).all():  # takes no memory
         place = tuple(int(index) for index in np.argwhere(~np.isfinite(array))[0])
         raise StructureError(f"{what}: the mean at {place} is {array[place]}; means must be finite")
@@ -188,10 +244,15 @@ def checked_means(means: Any, what: str) -> Floats:
 
 def warn_if_outside(means: Floats) -> None:
     """Warn when means leave [0, 1]; they are used as they are (errata, I-11)."""
-    if means.size and (means.min() < 0.0 or means.max() > 1.0):
-        warnings.warn(
-            "the structure holds means outside [0, 1]; they are used as they are. If the rewards "
-            "have another range, declare it in the policies (reward_range=…)",
-            MeansOutsideUnitIntervalWarning,
-            stacklevel=3,
-        )
+    if not means.size or (means.min() >= 0.0 and means.max() <= 1.0):
+        return
+    percent = (
+        f" The largest is {means.max():g}: are these percentages? Divide by 100."
+        if means.min() >= 0.0 and means.max() <= 100.0
+        else ""
+    )
+    warn_user(
+        "the structure holds means outside [0, 1]; they are used as they are."
+        f"{percent} If the rewards have another range, declare it in the policies (reward_range=…)",
+        MeansOutsideUnitIntervalWarning,
+    )

@@ -15,7 +15,8 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.checks import numbers
 from structured_bandits.errors import StructureError
-from structured_bandits.structures.base import Structure
+from structured_bandits.structures.base import Structure, hash_of
+from structured_bandits.structures.builders.limits import check_pieces
 from structured_bandits.structures.polyhedral.cell import is_empty
 from structured_bandits.structures.polyhedral.difference_cells import difference_cells
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
@@ -67,9 +68,16 @@ def intersection(
         raise StructureError(
             f"constraints={constraints!r}: expected a Constraint, or a list of them"
         )
+    parts = [structure.polytopes for structure in several]
+    check_pieces(
+        "intersection",
+        math.prod(map(len, parts)),
+        sum(max(len(piece.rows) for piece in part) for part in parts) + len(wanted),
+        max(piece.dimension for part in parts for piece in part),
+        several[0].n_arms,
+    )
     pieces = reduce(
-        lambda left, right: [_shared(a, b) for a in left for b in right],
-        [list(structure.polytopes) for structure in several],
+        lambda left, right: [_shared(a, b) for a in left for b in right], map(list, parts)
     )
     rows = [_row(each, several[0], number) for number, each in enumerate(wanted)]
     if rows:
@@ -89,15 +97,7 @@ def product(
     Pulls of one group say nothing of the others (regional bandits). Arms are numbered through.
     """
     structures = _checked(structures, same_arms=False)
-    if arms is None:
-        arms = [name for structure in structures for name in structure.arm_names]
-        if len(set(arms)) < len(arms):
-            arms = [
-                f"{number}.{name}"
-                for number, structure in enumerate(structures, start=1)
-                for name in structure.arm_names
-            ]
-    return ProductStructure(structures, arms)
+    return ProductStructure(structures, _joined_names(structures) if arms is None else arms)
 
 
 class ProductStructure(PolyhedralStructure):
@@ -135,8 +135,12 @@ class ProductStructure(PolyhedralStructure):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of arm names and groups."""
-        parts = [*self.arm_names, *(group.fingerprint for group in self.groups)]
+        """A hash of the groups, and of the arms' names if these are not those of the groups."""
+        names = () if self.arm_names == _joined_names(self.groups) else self.arm_names
+        return hash_of(["product", *names, "", *(group.fingerprint for group in self.groups)])
+
+    def _first_fingerprint(self) -> str:
+        parts = [*self.arm_names, *(group._first_fingerprint() for group in self.groups)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def __repr__(self) -> str:
@@ -188,6 +192,18 @@ def _checked(structures: Sequence[Structure], same_arms: bool = True) -> list[St
                 f"{structures[0].n_arms}"
             )
     return structures
+
+
+def _joined_names(groups: Sequence[Structure]) -> tuple[str, ...]:
+    """Return the names of all groups' arms, with the number of the group where they are not unique."""
+    names = tuple(name for group in groups for name in group.arm_names)
+    if len(set(names)) == len(names):
+        return names
+    return tuple(
+        f"{number}.{name}"
+        for number, group in enumerate(groups, start=1)
+        for name in group.arm_names
+    )
 
 
 def _named(piece: Polytope, number: int, count: int) -> Polytope:

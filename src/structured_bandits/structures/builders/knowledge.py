@@ -15,7 +15,8 @@ from structured_bandits.checks import (
     numbers,
 )
 from structured_bandits.errors import StructureError
-from structured_bandits.structures.builders.trees import rooted_trees
+from structured_bandits.structures.builders.limits import check_arms, check_pieces
+from structured_bandits.structures.builders.trees import spanning_trees
 from structured_bandits.structures.polyhedral.polytope import Polytope, means_with
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 
@@ -83,6 +84,7 @@ def lipschitz(
         order = np.argsort(points, kind="stable")
         first, second = order[1:], order[:-1]
     else:
+        check_arms("positions", _arm_count(len(points)), lambda arms: (1, arms * (arms + 1) // 2))
         first, second = np.triu_indices(len(points), k=1)
     points = points.reshape(len(points), -1)
     apart = np.sqrt(((points[first] - points[second]) ** 2).sum(axis=1))
@@ -146,13 +148,20 @@ def unimodal(
 
     From every arm there is a path along `edges` (pairs of arms, from 0) on which means rise to the best
     arm; by default arms stand in a row. Each piece has one peak and one spanning tree; a graph with
-    many cycles has too many of them and is refused.
+    many cycles has too many of them and is refused, as are arms (more than 310 in a row) whose pieces
+    would not fit the memory.
 
     >>> unimodal(4)
     PolyhedralStructure(4 pieces × 4 arms, 4 arms best in some model)
     """
     count = _arm_count(n_arms)
     ends = _range(count, low, high)
+    trees = spanning_trees(count, edges)
+    if trees.number == 1:
+        check_arms(f"n_arms={n_arms!r}", count, lambda arms: (arms, 2 * arms - 1))
+    else:
+        what = f"edges: the graph has {trees.number} spanning trees"
+        check_pieces(what, trees.number * count, 2 * count - 1, count, count)
     pieces = [
         means_with(
             *ends,
@@ -160,7 +169,7 @@ def unimodal(
             upper=0.0,
             name=name,
         )
-        for name, child, parent in rooted_trees(count, edges)
+        for name, child, parent in trees.rooted()
     ]
     return PolyhedralStructure(pieces, arms)
 
@@ -172,6 +181,7 @@ def known_best_mean(
     if not checked_number("low", low) < checked_number("value", value):
         raise StructureError(f"value={value!r}: expected more than low={low!r}")
     least, most = _range(n_arms, low, value)
+    check_arms(f"n_arms={n_arms!r}", len(least), lambda arms: (arms, arms))
     pieces = []
     for best in range(len(least)):
         lower = least.copy()

@@ -6,7 +6,7 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
 
-ROUNDING = 4.0 * np.finfo(np.float64).eps
+HEIGHT_ROUNDING = 4.0 * np.finfo(np.float64).eps  # relative, of a line's height at a place
 
 
 def lowest_maximum(first: Floats, last: Floats) -> tuple[Floats, Floats, Floats]:
@@ -18,9 +18,9 @@ def lowest_maximum(first: Floats, last: Floats) -> tuple[Floats, Floats, Floats]
     x = _place(first, last - first)
     value = np.where(x == 1.0, last.max(axis=1), (first + x[:, None] * (last - first)).max(axis=1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = (value[:, None] - first) / (last - first)  # where a line reaches the value
-    left = np.where(last < first, reach, 0.0).max(axis=1)
-    right = np.where(last > first, reach, 1.0).min(axis=1)
+        meets = (value[:, None] - first) / (last - first)  # where a line has the value
+    left = np.where(last < first, meets, 0.0).max(axis=1)
+    right = np.where(last > first, meets, 1.0).min(axis=1)
     return value, np.minimum(x, left.clip(0.0, 1.0)), np.maximum(x, right.clip(0.0, 1.0))
 
 
@@ -49,7 +49,7 @@ def _place(first: Floats, rise: Floats) -> Floats:
         direction = rise[rows, top]
         bound = start + x[rows] * slope
         size = np.abs(first[rows]).max(axis=1) + np.abs(rise[rows]).max(axis=1)
-        done = (heights.max(axis=1) <= bound + ROUNDING * size) | (direction == 0.0)
+        done = (heights.max(axis=1) <= bound + HEIGHT_ROUNDING * size) | (direction == 0.0)
         falling[rows] = np.where(direction < 0.0, top, down)
         rising[rows] = np.where(direction > 0.0, top, up)
         open_rows[rows[done]] = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -13,7 +13,7 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
 from structured_bandits.errors import StructureError
-from structured_bandits.structures.base import Structure, checked_means, warn_if_outside
+from structured_bandits.structures.base import Structure, bytes_of, checked_means, warn_if_outside
 from structured_bandits.structures.curves.cells import TIE, IntervalCells
 from structured_bandits.structures.curves.distances import CurveDistances
 from structured_bandits.structures.curves.envelope import envelope
@@ -81,6 +81,22 @@ class CurveStructure(Structure):
         cells, self._owns_start = _cells(self.pieces)
         super().__init__(cells, arms)
         warn_if_outside(np.array([[p.at_start, p.at_end] for p in self.pieces]))
+
+    def _facts(self) -> Iterable[Any]:
+        return (
+            part
+            for piece in self.pieces
+            for part in (
+                [piece.start, piece.end, piece.owns_start, piece.owns_end],
+                piece.at_start,
+                piece.at_end,
+            )
+        )
+
+    def _first_facts(self) -> Iterable[bytes]:
+        cells = self.cells
+        ends = cells.start, cells.end, cells.owns_end, cells.at_start, cells.at_end
+        return bytes_of([*ends, cells.best, cells.tie, cells.least, cells.most])
 
     def means(self, model: float) -> Floats:
         """Return the means at a value of the parameter."""

@@ -7,50 +7,94 @@ import math
 import os
 
 from structured_bandits.errors import FileFormatError
+from structured_bandits.structures.files.paths import file_id
+
+MARKS = ("", "model")  # what a header may have above the names of models
+ADVICE = "if these numbers are names of arms, begin the line with 'model' or say header=True"
 
 
 def read_table(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str], header: bool = False
 ) -> tuple[list[list[float]], list[str], list[str] | None]:
-    """Read a CSV of models x arms; return its means, arm names and, if it has them, model names."""
+    """Read a CSV of models x arms; return its means, arm names and, if it has them, model names.
+
+    `header` says that the first line holds names even if these look like means.
+    """
+    lines = _lines(path)
+    if len(lines) < 2:
+        raise FileFormatError(f"{path}: expected a header with arm names and a row per model")
+    (line, first), *rows = lines
+    names = [cell.strip() for cell in first]
+    if not header:
+        _check_header(f"{path}, line {line}", names)
+    for line, row in rows:
+        if len(row) != len(names):
+            raise FileFormatError(
+                f"{path}, line {line}: {len(row)} cells where the header has {len(names)}"
+            )
+    named = names[0].lower() in MARKS or not any(_is_like_number(row[0]) for _, row in rows)
+    start = 1 if named else 0
+    for column, name in enumerate(names[start:], start=start + 1):
+        if not name:
+            raise FileFormatError(
+                f"{path}, line {lines[0][0]}, column {column}: the arm has no name"
+            )
+    means = [
+        [_number(path, line, names[column], row[column]) for column in range(start, len(row))]
+        for line, row in rows
+    ]
+    return means, names[start:], _model_names(path, rows) if named else None
+
+
+def _lines(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
+    """Return the lines that are not empty, with their numbers."""
+    file_id(path)  # says so if no file can have this name
     with open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         try:
-            lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+            return [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
         except csv.Error as error:
             raise FileFormatError(f"{path}, line {reader.line_num}: {error}") from None
-    if len(lines) < 2:
-        raise FileFormatError(f"{path}: expected a header with arm names and a row per model")
-    (_, header), *rows = lines
-    header = [cell.strip() for cell in header]
-    _check_header(path, header)
-    for line, row in rows:
-        if len(row) != len(header):
-            raise FileFormatError(
-                f"{path}, line {line}: {len(row)} cells where the header has {len(header)}"
-            )
-    named = header[0].lower() in ("", "model") or not any(_is_number(row[0]) for _, row in rows)
-    first = 1 if named else 0
-    means = [
-        [_number(path, line, header[column], row[column]) for column in range(first, len(row))]
-        for line, row in rows
-    ]
-    return means, header[first:], [row[0].strip() for _, row in rows] if named else None
 
 
-def _check_header(path: str | os.PathLike[str], header: list[str]) -> None:
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-        raise FileFormatError(f"{path}, line 1: no comma in {header[0]!r}; expected commas")
-    if all("." in cell and _is_number(cell) and 0.0 <= float(cell) <= 1.0 for cell in header):
-        raise FileFormatError(f"{path}, line 1: expected a header with arm names, found means")
+def _check_header(place: str, names: list[str]) -> None:
+    """Raise if the first line is not one of names, or may be the first model of a table without one."""
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+        raise FileFormatError(f"{place}: no comma in {names[0]!r}; expected commas")
+    if all("." in name and _may_be_mean(name) for name in names):
+        raise FileFormatError(f"{place}: expected a header with arm names, found means; {ADVICE}")
+    model, *rest = names
+    named = rest and model.lower() not in MARKS and not _is_number(model)
+    if named and all(map(_may_be_mean, rest)):
+        raise FileFormatError(
+            f"{place}: expected a header with arm names, found what may be the means of a model "
+            f"{model!r}; {ADVICE}"
+        )
+
+
+def _model_names(path: str | os.PathLike[str], rows: list[tuple[int, list[str]]]) -> list[str]:
+    names = [row[0].strip() for _, row in rows]
+    if "" in names:
+        raise FileFormatError(f"{path}, line {rows[names.index('')][0]}: the model has no name")
+    return names
 
 
 def _is_number(text: str) -> bool:
+    """Is the text a number? Python's 1_0 is none, nor are digits of other scripts."""
+    return _is_like_number(text) and text.isascii() and "_" not in text
+
+
+def _is_like_number(text: str) -> bool:
+    """Would Python take the text for a number? Then it is no name of a model either."""
     try:
         float(text)
     except ValueError:
         return False
     return True
+
+
+def _may_be_mean(text: str) -> bool:
+    return _is_number(text) and 0.0 <= float(text) <= 1.0
 
 
 def _number(path: str | os.PathLike[str], line: int, column: str, text: str) -> float:

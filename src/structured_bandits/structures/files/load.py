@@ -11,25 +11,57 @@ from typing import Any
 from structured_bandits.errors import FileFormatError, StructureError
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.curves.structure import CurveStructure
-from structured_bandits.structures.files.toml import build_structure, curve_piece
+from structured_bandits.structures.files.paths import FileId, file_id
+from structured_bandits.structures.files.toml import ReadFile, build_structure, curve_piece
 from structured_bandits.structures.finite.structure import FiniteStructure
 
+MOST_FILES = 20  # each including the next
 
-def load_structure(path: str | os.PathLike[str]) -> Structure:
+
+def load_structure(path: str | os.PathLike[str], header: bool = False) -> Structure:
     """Read a structure from a `.csv` file (models x arms) or a `.toml` file.
 
     The TOML file names its `kind` and has what that kind needs, such as `positions` and `constant` of
     "lipschitz". Without a kind it holds curves: a table `[[pieces]]` for each `Piece`, with its `start`,
     `end`, `at_start`, `at_end` and, if wanted, `closed`. In both `arms` may name the arms.
+
+    `header=True` says that the first line of a CSV file holds names even if they look like means.
     """
-    suffix = Path(path).suffix.lower()
+    return _load(Path(path), header, (file_id(path),))
+
+
+def reader(files: tuple[FileId, ...] = ()) -> ReadFile:
+    """Return what reads the files that a file includes; `files` led to it, each including the next."""
+
+    def read(path: Path, place: str, header: bool) -> Structure:
+        try:
+            file = file_id(path, place)
+        except OSError as error:
+            raise FileFormatError(f"{place}: there is no file {path} ({error.strerror})") from None
+        if file in files:
+            raise FileFormatError(f"{place}: the files include each other")
+        if len(files) >= MOST_FILES:
+            raise FileFormatError(f"{place}: more than {MOST_FILES} files include each the next")
+        if not path.is_file():
+            raise FileFormatError(f"{place}: {path} is not a file")
+        return _load(path, header, (*files, file))
+
+    return read
+
+
+def _load(path: Path, header: bool, files: tuple[FileId, ...]) -> Structure:
+    suffix = path.suffix.lower()
     if suffix not in (".csv", ".toml"):
         raise FileFormatError(
             f"{path}: expected a .csv file (a table of models × arms) or a .toml file (a kind, or "
             "pieces)"
         )
+    if header and suffix == ".toml":
+        raise FileFormatError(
+            f"{path}: header=True is for .csv files, whose first line names the arms"
+        )
     try:
-        return FiniteStructure.from_csv(path) if suffix == ".csv" else _from_toml(path)
+        return FiniteStructure.from_csv(path, header) if suffix == ".csv" else _toml(path, files)
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
     except FileFormatError:
@@ -38,14 +70,16 @@ def load_structure(path: str | os.PathLike[str]) -> Structure:
         raise FileFormatError(f"{path}: {error}") from None
 
 
-def _from_toml(path: str | os.PathLike[str]) -> Structure:
-    text = Path(path).read_text(encoding="utf-8-sig")
+def _toml(path: Path, files: tuple[FileId, ...]) -> Structure:
+    text = path.read_text(encoding="utf-8-sig")
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also of numbers with too many digits
         raise FileFormatError(f"{path}: {error}; expected TOML") from None
+    except RecursionError:
+        raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
     if "kind" in content:
-        return build_structure(content, str(path), Path(path).parent, load_structure)
+        return build_structure(content, str(path), path.parent, reader(files))
     return _curves(path, text, content)
 
 

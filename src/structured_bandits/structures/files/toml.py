@@ -25,6 +25,7 @@ from structured_bandits.structures.builders.knowledge import (
     unstructured,
 )
 from structured_bandits.structures.curves.structure import CurveStructure, Piece
+from structured_bandits.structures.files.paths import shortened
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
@@ -56,21 +57,24 @@ KINDS = {
 }
 PIECE = ("start", "end", "at_start", "at_end"), ("closed",)
 POLYTOPE = ("slopes",), ("intercepts", "rows", "lower", "upper", "name")
-_reading: list[Path] = []  # files on the way, so that none includes itself
+DEEPEST = 20  # parts of parts of parts …
 COMMON = ("kind", "arms", "constraints", "factors")  # of every structure
 
 
+ReadFile = Callable[[Path, str, bool], Structure]  # its name, where it is written, its header
+
+
 def build_structure(
-    table: Any,
-    place: str,
-    folder: Path,
-    read_file: Callable[[Path], Structure],
+    table: Any, place: str, folder: Path, read_file: ReadFile, depth: int = 0
 ) -> Structure:
     """Return the structure that a table describes; errors begin with its `place`.
 
     Besides what its kind needs, a table may have `arms` (names), `constraints` on the means and, applied
-    last, `factors` that multiply them. A table with `file` stands for the structure in that file.
+    last, `factors` that multiply them. A table with `file` stands for the structure in that file, which
+    `read_file` reads. `depth` counts the tables around this one.
     """
+    if depth > DEEPEST:
+        raise FileFormatError(f"{place}: parts are nested more than {DEEPEST} deep")
     if not isinstance(table, Mapping):
         raise FileFormatError(f"{place}: expected a table with a 'kind'")
     if "file" in table:
@@ -85,7 +89,7 @@ def build_structure(
     parts = values.pop("parts", None)
     if parts is not None:
         values["structures"] = [
-            build_structure(part, f"{place}, parts[{number}]", folder, read_file)
+            build_structure(part, f"{place}, parts[{number}]", folder, read_file, depth + 1)
             for number, part in enumerate(_tables(parts, place, "parts"))
         ]
     if "pieces" in values:
@@ -116,20 +120,14 @@ def check_keys(
         raise FileFormatError(f"{place}: {missing[0]!r} is missing")
 
 
-def _file(
-    table: Mapping[str, Any], place: str, folder: Path, read_file: Callable[[Path], Structure]
-) -> Structure:
-    check_keys(table, place, ("file",), ())
-    path = folder / str(table["file"])
-    if path.resolve() in _reading:
-        raise FileFormatError(f"{place}, file={table['file']!r}: the files include each other")
-    if not path.is_file():
-        raise FileFormatError(f"{place}, file={table['file']!r}: there is no file {path}")
-    _reading.append(path.resolve())
-    try:
-        return read_file(path)
-    finally:
-        _reading.pop()
+def _file(table: Mapping[str, Any], place: str, folder: Path, read_file: ReadFile) -> Structure:
+    check_keys(table, place, ("file",), ("header",))
+    name, header = table["file"], table.get("header", False)
+    if not isinstance(name, str):
+        raise FileFormatError(f"{place}, file={name!r}: expected the name of a file")
+    if not isinstance(header, bool):
+        raise FileFormatError(f"{place}, header={header!r}: expected true or false")
+    return read_file(folder / name, f"{place}, file={shortened(name)!r}", header)
 
 
 def _tables(tables: Any, place: str, name: str) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from structured_bandits.arrays import Floats
@@ -11,6 +11,7 @@ from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import (
     Numbered,
     Structure,
+    bytes_of,
     checked_means,
     checked_names,
     index_of,
@@ -30,7 +31,8 @@ class FiniteStructure(Structure):
 
     `means` is a table of models x arms; the best arm of a model is the lowest index among its
     largest means. Models and arms are counted from 0 in code and named "1", "2", … unless names are
-    given.
+    given. Of a data frame the columns name the arms and the index names the models, unless they only
+    count.
 
     >>> types = FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"], models=["A", "B"])
     >>> types.best_arms
@@ -50,6 +52,10 @@ class FiniteStructure(Structure):
         arms: Sequence[str] | None = None,
         models: Sequence[str] | None = None,
     ) -> None:
+        if hasattr(means, "columns") and hasattr(means, "to_numpy"):  # a data frame, of any make
+            arms = _labels(means.columns) if arms is None else arms
+            models = _labels(getattr(means, "index", None)) if models is None else models
+            means = means.to_numpy()
         table = checked_means(means, "means")
         if table.ndim != 2 or 0 in table.shape:
             raise StructureError(
@@ -62,25 +68,26 @@ class FiniteStructure(Structure):
         warn_if_outside(table)
 
     @classmethod
-    def from_csv(cls, path: str | os.PathLike[str]) -> FiniteStructure:
+    def from_csv(cls, path: str | os.PathLike[str], header: bool = False) -> FiniteStructure:
         """Read a CSV file: a header with arm names, a row per model.
 
         The first column holds model names if its header is empty or "model", or if no cell of it is
-        a number.
+        a number. A first line that looks like means is refused; `header=True` says that its numbers are
+        names, such as prices.
         """
-        means, arms, models = read_table(path)
+        means, arms, models = read_table(path, header)
         return cls(means, arms=arms, models=models)
 
     @classmethod
     def from_frame(cls, frame: pandas.DataFrame) -> FiniteStructure:
-        """Take a data frame: a column per arm, a row per model, its index as model names.
+        """Take a data frame, as the constructor does: columns name arms, the index names models."""
+        return cls(frame)
 
-        An index that only counts the rows gives no names.
-        """
-        arms = [str(name) for name in frame.columns]
-        counted = type(frame.index).__name__ == "RangeIndex"
-        models = None if counted else [str(name) for name in frame.index]
-        return cls(frame.to_numpy(), arms=arms, models=models)
+    def _facts(self) -> Iterable[Any]:
+        return (self.cells.table,)
+
+    def _first_facts(self) -> Iterable[bytes]:
+        return bytes_of([self.cells.table, self.cells.best, self.cells.ranking])
 
     @property
     def n_models(self) -> int:
@@ -125,3 +132,9 @@ class FiniteStructure(Structure):
             for model in range(min(limit, self.n_models))
         ]
         return ["model", *self.arm_names], rows, max(0, self.n_models - limit)
+
+
+def _labels(labels: Any) -> list[str] | None:
+    """Return the labels of a data frame as names; None if they only count rows or columns."""
+    counted = labels is None or type(labels).__name__ == "RangeIndex"
+    return None if counted else [str(label) for label in labels]

@@ -17,7 +17,11 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.planning.confidence import Box
 from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.records import Record
-from structured_bandits.structures.polyhedral.differences import Differences, differences, rivals_of
+from structured_bandits.structures.polyhedral.differences import (
+    Differences,
+    differences,
+    leading_arms,
+)
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.spans import SpanCells
 
@@ -38,14 +42,9 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
 
     def __new__(cls, pieces: Sequence[Differences]) -> DifferenceCells:
         """Find the cells of the pieces."""
-        reach = np.array([piece.reach for piece in pieces])
+        reach = np.array([piece.most_lead for piece in pieces])
         low = np.array([piece.low for piece in pieces])
-        cells = [
-            (number, arm)
-            for number, piece in enumerate(pieces)
-            for arm in range(reach.shape[1])
-            if rivals_of(piece, arm) is not None
-        ]
+        number, arm = np.nonzero([leading_arms(piece) for piece in pieces])
         return super().__new__(
             cls,
             reach,
@@ -53,8 +52,8 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
             np.array([piece.high for piece in pieces]),
             -reach.min(axis=2),
             low.max(axis=1),
-            np.array([number for number, _ in cells], dtype=np.int64),
-            np.array([arm for _, arm in cells], dtype=np.int64),
+            number,
+            arm,
             TOLERANCE,
         )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.checks import first_without_number
 from structured_bandits.errors import StructureError
 
 
@@ -20,6 +22,9 @@ class Polytope:
     >>> square = Polytope([[1, 0], [0, 1]], rows=[[1, 0], [0, 1]], lower=0.0, upper=1.0)
     >>> square.means([0.5, 0.25])
     array([0.5 , 0.25])
+
+    `known` keeps facts that follow from the numbers and are dear to find (`differences`). An entry is
+    set once it is complete, in one step, and would come out the same again: threads may share it.
     """
 
     def __init__(
@@ -32,7 +37,7 @@ class Polytope:
         name: str | None = None,
     ) -> None:
         self.name = name
-        self.known: dict[str, Any] = {}  # what others have found out about it
+        self.known: dict[str, Any] = {}  # facts that others found out about it, see below
         self.slopes = self._finite("slopes", slopes)
         if self.slopes.ndim != 2 or not len(self.slopes):
             raise StructureError(
@@ -90,8 +95,10 @@ class Polytope:
         return float(outside.max(initial=0.0))
 
     def renamed(self, name: str) -> Polytope:
-        """Return the same polytope under another name."""
-        return Polytope(self.slopes, self.intercepts, self.rows, self.lower, self.upper, name=name)
+        """Return the same polytope under another name; what is known of it stays known."""
+        same = copy(self)
+        same.name = name
+        return same
 
     def constrained(self, weights: Floats, lower: Floats, upper: Floats) -> Polytope:
         """Return the models with lower <= weights means <= upper (constraints × arms)."""
@@ -118,21 +125,27 @@ class Polytope:
     def _finite(self, what: str, values: Any) -> Floats:
         try:
             array = np.array(values, dtype=np.float64, order="C")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
+            array = None
+        if array is None or first_without_number(values) is not None:
             raise StructureError(
                 f"{self.title}: {what}={values!r}; expected rows of numbers of equal length"
-            ) from None
+            )
         if not np.isfinite(array).all():
             raise StructureError(f"{self.title}: {what} must be finite")
-        return array + 0.0
+        array += 0.0  # so that -0.0 is 0.0
+        return array
 
     def _vector(self, what: str, values: Any, count: int) -> Floats:
         try:
-            return np.array(np.broadcast_to(np.asarray(values, np.float64), (count,))) + 0.0
-        except (TypeError, ValueError):
+            array = np.array(np.broadcast_to(np.asarray(values, np.float64), (count,))) + 0.0
+        except (TypeError, ValueError, OverflowError):
+            array = None
+        if array is None or first_without_number(values) is not None:
             raise StructureError(
                 f"{self.title}: {what}={values!r}; expected {count} numbers, or one for all"
-            ) from None
+            )
+        return array
 
 
 def point(means: Any, name: str | None = None) -> Polytope:
@@ -157,12 +170,13 @@ def means_with(
 ) -> Polytope:
     """Return the vectors of means from low to high with lower <= weights means <= upper."""
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    box = Polytope(np.eye(len(low)), rows=np.eye(len(low)), lower=low, upper=high, name=name)
+    own = np.eye(len(low))
     if weights is None:
-        return box
+        return Polytope(own, rows=own, lower=low, upper=high, name=name)
     weights = np.asarray(weights, dtype=np.float64).reshape(-1, len(low))
     ends = (np.broadcast_to(np.asarray(end, np.float64), (len(weights),)) for end in (lower, upper))
-    return box.constrained(weights, *ends)
+    lower, upper = (np.concatenate([box, end]) for box, end in zip((low, high), ends, strict=True))
+    return Polytope(own, rows=np.vstack([own, weights]), lower=lower, upper=upper, name=name)
 
 
 def joined(parts: Sequence[Polytope], name: str | None = None) -> Polytope:

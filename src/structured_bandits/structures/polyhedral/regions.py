@@ -9,7 +9,7 @@ from structured_bandits.programs.linear import TOLERANCE, Solution, maximise
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, widest
 from structured_bandits.structures.polyhedral.differences import differences
 
-ROUNDING = 1e-2  # of a tolerance on means: what equations and least distances may be missed by
+EQUATION_SLACK = 1e-2  # of a tolerance: by what equations and least distances may be missed
 
 
 class Region:
@@ -28,7 +28,7 @@ class Region:
         equal: Flags | None = None,
     ) -> None:
         self.cell, self.polytope, self.truth = cell, cell.polytope, truth
-        self.near = ROUNDING * tolerance
+        self.near = EQUATION_SLACK * tolerance
         slopes, shift = self.polytope.slopes, self.polytope.intercepts
         own = len(self.polytope.rows)
         rows, lower, upper = [cell.rows], [cell.lower], [cell.upper]
@@ -116,7 +116,7 @@ class Region:
         known = differences(self.polytope)
         if known is None:
             return None
-        raised = self.truth.max() - known.reach[self.cell.arm]
+        raised = self.truth.max() - known.most_lead[self.cell.arm]
         changed: Floats = np.maximum(np.maximum(self.truth, raised), known.low)
         parameter = changed[: self.polytope.dimension]
         reached = self.rows @ parameter

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -39,6 +38,9 @@ class PolyhedralStructure(Structure):
     that need linear programs run on the Python engine; where constraints concern only means and
     differences of two means there is a closed form, which is compiled.
 
+    What is found out about a structure is kept with it (`polytope_cells`, `mean_ranges`). These are
+    facts about its models and never of a run: threads that ask at once may find one twice, alike.
+
     >>> square = Polytope([[1, 0], [0, 1]], rows=[[1, 0], [0, 1]], lower=0.0, upper=1.0)
     >>> PolyhedralStructure([square], arms=["left", "right"])
     PolyhedralStructure(1 piece × 2 arms, 2 arms best in some model)
@@ -73,16 +75,13 @@ class PolyhedralStructure(Structure):
         """The pieces."""
         return self.pieces
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of arm names and pieces: structures that play alike share it."""
-        digest = hashlib.sha256(self.kind.encode())
-        digest.update("\0".join(self.arm_names).encode())
-        for piece in self.pieces:
-            for part in piece.arrays():
-                digest.update(str(part.shape).encode())
-                digest.update(part.tobytes())
-        return digest.hexdigest()
+    def _facts(self) -> Iterable[Floats]:
+        return (part for piece in self.pieces for part in piece.arrays())
+
+    def _first_facts(self) -> Iterator[bytes]:
+        for part in self._facts():
+            yield str(part.shape).encode()
+            yield part.tobytes()
 
     def at(self, parameter: Any, piece: int | str = 0) -> Place:
         """Return the model with these parameters in a piece, given by index or by name."""
