@@ -12,14 +12,15 @@ import structured_bandits
 ROOT = Path(structured_bandits.__file__).parent
 #: Each layer may import from itself and from those before it.
 LAYERS = [
-    {"errors", "arrays", "compilable", "records", "checks", "sources"},
+    {"errors", "arrays", "compilable", "records", "checks", "sources", "writing"},
     {"planning", "programs"},
     {"structures"},
     {"policies", "environments"},
     {"theory"},
     {"simulation", "live"},
-    {"plots", "experiments"},
+    {"plots"},
     {"report"},
+    {"experiments"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -29,5 +29,9 @@ class FileFormatError(StructuredBanditsError):
     """A file or a snapshot cannot be read; the message names the place."""
 
 
+class OutputError(StructuredBanditsError, OSError):
+    """A file cannot be written; the message names it and says why. It is an `OSError` too."""
+
+
 class MeansOutsideUnitIntervalWarning(UserWarning):
     """A structure holds means outside [0, 1] (erratum I-11)."""

@@ -1,6 +1,6 @@
 """Experiments as TOML files: a structure, its truth, policies, a horizon.
 
-The paper's own experiments and those of a user have the same form and run through the same code.
+Those that come with the library and those of a user have the same form and run through the same code.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ import tomllib
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+from numpy.random import default_rng
 
 from structured_bandits.checks import checked_above, checked_count
 from structured_bandits.environments.gaussian import Gaussian
@@ -20,7 +23,7 @@ from structured_bandits.errors import (
     StructuredBanditsError,
 )
 from structured_bandits.experiments.policies import POLICIES, build_policy
-from structured_bandits.experiments.worlds import Problem, draw_random, named_problem
+from structured_bandits.experiments.worlds import Named, Problem, RandomProblems, read_problem
 from structured_bandits.policies.base import PolicyLike
 
 KEYS = {
@@ -39,6 +42,7 @@ KEYS = {
     "presets": dict,
 }
 FIGURES = ("regret", "pulls", "structure")
+NOTHING_NAMED: Named = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,14 @@ class Experiment:
     horizon: int
     runs: int
     checkpoints: int
-    problem: Problem | None  # None: drawn afresh in each run
+    problem: Problem | RandomProblems
     specs: dict[str, dict[str, Any]]  # policies as written
     plain: dict[str, Any]  # all that decides the numbers, for the key of saved results
+
+    @property
+    def fixed(self) -> Problem | None:
+        """The problem of all runs; None if each run draws its own."""
+        return self.problem if isinstance(self.problem, Problem) else None
 
     def policies(self, problem: Problem) -> dict[str, PolicyLike]:
         """Return the policies for a problem."""
@@ -75,12 +84,17 @@ class Experiment:
             raise FileFormatError(f"{self.path}, policies.{name}: {error}") from None
 
 
-def read_experiment(path: Path, preset: str | None = None) -> Experiment:
-    """Read an experiment; `preset` names one of its `[presets]`, whose values replace its own."""
+def read_experiment(
+    path: Path, preset: str | None = None, named: Named = NOTHING_NAMED
+) -> Experiment:
+    """Read an experiment; `preset` names one of its `[presets]`, whose values replace its own.
+
+    `named` are the structures that the file may name.
+    """
     chosen = _with_preset(path, _content(path), preset)
     _check_keys(path, chosen)
     try:
-        return _experiment(path, chosen, preset)
+        return _experiment(path, chosen, preset, named)
     except FileFormatError:
         raise
     except StructuredBanditsError as error:
@@ -142,19 +156,26 @@ def _kind(types: Any) -> str:
     return " or ".join(words[each] for each in several)
 
 
-def _experiment(path: Path, content: dict[str, Any], preset: str | None) -> Experiment:
+def _experiment(
+    path: Path, content: dict[str, Any], preset: str | None, named: Named
+) -> Experiment:
     horizon = checked_count("horizon", content["horizon"])
     figure = content.get("figure", "regret")
     if figure not in FIGURES:
         raise FileFormatError(f"{path}, figure={figure!r}: accepted are {', '.join(FIGURES)}")
     specs = _checked_specs(path, content.get("policies", {}))
-    problem = named_problem(
+    if figure != "structure" and not specs:
+        raise FileFormatError(f"{path}, policies: expected a table for each policy, found none")
+    problem = read_problem(
         path,
         content["structure"],
         content.get("truth"),
         content.get("rewards", "bernoulli"),
         checked_above("sigma", content.get("sigma", 0.5), 0.0),
+        named,
     )
+    if figure == "structure" and isinstance(problem, RandomProblems):
+        raise FileFormatError(f"{path}, figure='structure': each run draws its own structure")
     experiment = Experiment(
         path=path,
         id=path.stem,
@@ -171,9 +192,10 @@ def _experiment(path: Path, content: dict[str, Any], preset: str | None) -> Expe
         specs=specs,
         plain={key: content.get(key) for key in ("truth", "rewards", "sigma", "structure")},
     )
-    with warnings.catch_warnings():  # random structures leave [0, 1] on purpose (errata, I-11)
+    with warnings.catch_warnings():  # random structures leave [0, 1] on purpose
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)
-        experiment.policies(problem or draw_random(0))  # raises now if a parameter is wrong
+        example = problem if isinstance(problem, Problem) else problem.draw(default_rng(0))
+        experiment.policies(example)  # raises now if a parameter is wrong
     return experiment
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.plots.removals import Removal, plain
+from structured_bandits.plots.labels import plain
+from structured_bandits.plots.removals import Removal
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.theory.analysis import Analysis
 

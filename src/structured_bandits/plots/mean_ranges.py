@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structured_bandits.plots.regret import legend_below
-from structured_bandits.plots.removals import Removal, plain
+from structured_bandits.plots.labels import legend_below, legend_label, plain
+from structured_bandits.plots.removals import Removal
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.analysis import Analysis
 
@@ -37,7 +37,7 @@ def draw_mean_ranges(
             ls="--",
             marker="o",
             ms=3,
-            label=f"{name}: gap {removal.gap:.3g}",
+            label=legend_label(f"{name}: gap {removal.gap:.3g}"),
         )
     ax.plot(arms, analysis.means, color="0.1", lw=1.8, marker="o", ms=5, label="truth", zorder=3)
     few = structure.n_arms <= 30
