@@ -17,6 +17,7 @@ from structured_bandits.errors import (
     OutputError,
     StructuredBanditsError,
 )
+from structured_bandits.experiments.paper.words import PRESETS
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.writing import check_file, check_files, written_whole
@@ -98,7 +99,7 @@ def analyse(
 @click.argument("ids", nargs=-1)
 @click.option(
     "--preset",
-    type=click.Choice(["equal-widths", "figures", "both"]),
+    type=click.Choice([*PRESETS, "both"]),
     default="both",
     show_default=True,
     help="How to read what the paper leaves open.",
@@ -123,7 +124,6 @@ def reproduce(
     given. A run that was stopped continues where it was.
     """
     from structured_bandits.experiments.paper.reproduce import reproduce as run
-    from structured_bandits.experiments.paper.words import PRESETS
     from structured_bandits.experiments.saved_runs import RunOptions
 
     presets = tuple(PRESETS) if preset == "both" else (preset,)

@@ -203,7 +203,9 @@ def _plain_value(value: Any) -> Any:
     """Return an array or a scalar of NumPy as JSON can hold it."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
-    raise TypeError(f"info: {value!r} cannot be saved; expected numbers, texts, lists and tables")
+    raise ParameterError(
+        f"info: {value!r} cannot be saved; expected numbers, texts, lists and tables"
+    )
 
 
 def _to_arrow(table: Any) -> Any:
