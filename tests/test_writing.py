@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from structured_bandits.writing import (
     make_folder,
     safe_name,
     sweep_unfinished,
-    written_whole,
+    write_whole,
 )
 
 HOSTILE = [
@@ -68,22 +69,15 @@ def test_ordinary_names_are_kept() -> None:
         assert safe_name(name) == name
 
 
-def write_and_stop(path: Path) -> None:
-    with written_whole(path) as part:
-        part.write_text("half")
+def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-
-def write_bytes(path: Path, size: int) -> None:
-    with written_whole(path) as part:
-        part.write_bytes(bytes(size))
-
-
-def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
-    path.write_text("before")
+    write_whole(path, "before")
+    monkeypatch.setattr("os.replace", stop)
     with pytest.raises(KeyboardInterrupt):
-        write_and_stop(path)
+        write_whole(path, "after")
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -92,7 +86,7 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_text("before")
     with full_disk(1000), pytest.raises(OutputError, match=r"file\.txt cannot be written: .+") as e:
-        write_bytes(path, 5000)
+        write_whole(path, bytes(5000))
     assert isinstance(e.value, StructuredBanditsError)
     assert isinstance(e.value, OSError)
     assert path.read_text() == "before"
@@ -105,7 +99,7 @@ def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"page\.html cannot be written"):
         check_file(folder)
     with pytest.raises(OutputError, match=r"page\.html cannot be written"):
-        write_bytes(folder, 10)
+        write_whole(folder, "page")
     assert [path.name for path in tmp_path.rglob("*")] == ["page.html", "inside"]
 
 
@@ -147,8 +141,7 @@ def test_too_little_space_is_seen_in_advance(
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link.txt").symlink_to(tmp_path / "real" / "file.txt")
-    with written_whole(tmp_path / "link.txt") as part:
-        part.write_text("new")
+    write_whole(tmp_path / "link.txt", "new")
     assert (tmp_path / "link.txt").is_symlink()
     assert (tmp_path / "real" / "file.txt").read_text() == "new"
 
@@ -159,8 +152,7 @@ def test_many_writers_of_one_file_do_not_collide(tmp_path: Path) -> None:
     def write(letter: str) -> None:
         try:
             for _ in range(50):
-                with written_whole(path) as part:
-                    part.write_text(letter * 10_000)
+                write_whole(path, letter * 10_000)
                 assert len(set(path.read_text())) == 1  # whoever wrote it wrote all of it
                 assert path.stat().st_size == 10_000
         except Exception as error:
@@ -177,17 +169,17 @@ def test_many_writers_of_one_file_do_not_collide(tmp_path: Path) -> None:
 
 def test_what_killed_processes_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
     code = (
-        "import os, signal, sys; from structured_bandits.writing import written_whole\n"
-        "with written_whole(sys.argv[1]) as part:\n"
-        "    part.write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys; from structured_bandits.writing import write_whole\n"
+        "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "write_whole(sys.argv[1], 'a page')"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "page.html")], check=False)
-    assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+    (left,) = tmp_path.iterdir()
+    assert left.suffix == ".part"
     kept = [tmp_path / "my.part", tmp_path / "film.1.part"]
     for path in kept:
         path.write_text("mine")
-    with written_whole(tmp_path / "other.html") as part:
-        part.write_text("of a process that lives")
-        sweep_unfinished(tmp_path.iterdir())
-        assert part.exists()
-    assert sorted(tmp_path.iterdir()) == sorted([*kept, tmp_path / "other.html"])
+    alive = tmp_path / left.name.replace(left.name.split(".")[-2], str(os.getpid()))
+    alive.write_text("of a process that lives")
+    sweep_unfinished(tmp_path.iterdir())
+    assert sorted(tmp_path.iterdir()) == sorted([*kept, alive])

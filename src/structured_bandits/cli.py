@@ -20,7 +20,7 @@ from structured_bandits.errors import (
 from structured_bandits.experiments.paper.words import PRESETS
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
-from structured_bandits.writing import check_file, check_files, written_whole
+from structured_bandits.writing import check_file, check_files, write_whole
 
 
 class Complaint(click.ClickException):
@@ -176,8 +176,7 @@ def init(folder: Path) -> None:
     with _complaints():
         check_files([folder / name for name in FILES], sum(map(len, FILES.values())))
         for name, text in FILES.items():
-            with written_whole(folder / name) as part:
-                part.write_text(text, encoding="utf-8")
+            write_whole(folder / name, text)
             click.echo(f"wrote {folder / name}")
     click.echo(f"next: structured-bandits compare {folder / 'experiment.toml'}")
 
@@ -234,8 +233,9 @@ def _draw(analysis: Any, horizon: int, beta: float, width: float, path: Path) ->
     from matplotlib.figure import Figure
 
     from structured_bandits.plots.structure import draw_structure, figure_size
+    from structured_bandits.report.figures import write_figure
 
     figure = Figure(figsize=figure_size(analysis.structure), layout="constrained")
     draw_structure(analysis, horizon, beta, figure.subplots(), width)
-    with _complaints(), written_whole(path) as part:
-        figure.savefig(part, format=path.suffix[1:], dpi=150)
+    with _complaints():
+        write_figure(figure, path)

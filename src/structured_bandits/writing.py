@@ -11,8 +11,8 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from structured_bandits.errors import OutputError
@@ -25,20 +25,19 @@ HASHED = re.compile(r"-[0-9a-f]{16}$")
 PROBE = 4096  # bytes
 
 
-@contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path to write to; at the end of the block the file takes its final name.
+def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
+    """Write a file, texts in UTF-8; if that fails, what stood there before is as it was.
 
-    If the block raises, nothing is left and what stood under the final name is as it was.
+    It takes the content and not a function that writes: some libraries, given a full disk, raise
+    whatever comes, and hold the file open.
     """
     target = Path(os.path.realpath(path))  # a link stays, the file that it leads to is replaced
     part = _unfinished(target)
     try:
-        try:
-            yield part
-            os.replace(part, target)
-        except OSError as error:
-            raise OutputError(f"{path} cannot be written: {_reason(error)}") from error
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.replace(part, target)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {_reason(error)}") from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)

@@ -96,7 +96,7 @@ def test_names_of_presets_and_shared_runs_never_leave_the_folder(
     own: Path, preset: str, tmp_path: Path
 ) -> None:
     written = preset.replace("\0", r"\u0000")
-    text = 'same_as = "../deeper/own"\n' + f'[presets."{written}"]\nhorizon = 30\n'
+    text = 'same_as = "own"\n' + f'[presets."{written}"]\nhorizon = 30\n'
     path = own.parent / "shares.toml"
     path.write_text(text)
     experiment = read_experiment(path, preset)
@@ -108,6 +108,43 @@ def test_names_of_presets_and_shared_runs_never_leave_the_folder(
     assert Path(name).name == name
     assert len(name) < 100
     assert name != figure_name(read_experiment(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('same_as = "../deeper/own"', "expected the name of a file beside this one"),
+        ('same_as = "/etc/own"', "expected the name of a file beside this one"),
+        ('same_as = ""', "expected the name of a file beside this one"),
+        ("same_as = 3", "expected the name of a file beside this one"),
+        ('same_as = "bad"', "the files include each other"),
+        ('same_as = "round"', "the files include each other"),
+        (r'same_as = "a\u0000b"', "there is no file"),
+        (f'same_as = "{"a" * 5000}"', "there is no file"),
+        (f'structure = "{"a" * 5000}"', "there is no file"),
+        (r'structure = "a\u0000b.csv"', "there is no file"),
+        (f"truth = {'[' * 5000}", "nested too deeply"),
+        (f"structure.{'.'.join('a' * 3000)} = 1", "structure, kind=None: accepted are"),
+        ("presets = 3", "preset 'x' is unknown"),
+        ("presets.x = 3", "presets.x=3: expected a table"),
+        ('figure = "structure"\nstructure = "paper:random"', "each run draws its own structure"),
+        ("policies = {}", "expected a table for each policy, found none"),
+    ],
+)
+def test_files_that_lead_nowhere_are_refused_with_the_place(
+    own: Path, text: str, message: str
+) -> None:
+    whole = {"horizon": "20", "structure": '"models.csv"', "truth": '"one"'}
+    lines = [text, *(f"{key} = {value}" for key, value in whole.items() if key not in text)]
+    lines += ["[policies.UCB]"] if "policies" not in text else []
+    bad = own.with_name("bad.toml")
+    bad.write_text("\n".join(lines))
+    own.with_name("round.toml").write_text('same_as = "bad"')
+    preset = ["--preset", "x"] if "presets" in text else []
+    result = command("compare", str(bad), *preset)
+    assert result.exit_code == 2, result.output
+    assert str(own.parent) in result.output
+    assert message in result.output
 
 
 @pytest.mark.parametrize("name", ["..toml", "...toml", "....toml"])

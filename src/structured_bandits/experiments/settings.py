@@ -6,6 +6,7 @@ Those that come with the library and those of a user have the same form and run 
 from __future__ import annotations
 
 import copy
+import os
 import tomllib
 import warnings
 from dataclasses import dataclass
@@ -91,17 +92,19 @@ def read_experiment(
 
     `named` are the structures that the file may name.
     """
-    chosen = _with_preset(path, _content(path), preset)
-    _check_keys(path, chosen)
     try:
+        chosen = _with_preset(path, _content(path), preset)
+        _check_keys(path, chosen)
         return _experiment(path, chosen, preset, named)
     except FileFormatError:
         raise
     except StructuredBanditsError as error:
         raise FileFormatError(f"{path}: {error}") from None
+    except RecursionError:
+        raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
 
 
-def _content(path: Path) -> dict[str, Any]:
+def _content(path: Path, including: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Return what is written in a file; with `same_as`, on top of what is written in that one."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -111,19 +114,31 @@ def _content(path: Path) -> dict[str, Any]:
         raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
     if "same_as" not in content:
         return content
-    other = path.with_name(f"{content['same_as']}.toml")
-    if not other.is_file() or other == path:
-        raise FileFormatError(f"{path}, same_as={content['same_as']!r}: there is no file {other}")
-    return _merged(_content(other), content)
+    name = content["same_as"]
+    if not isinstance(name, str) or not name or Path(name).name != name:
+        raise FileFormatError(
+            f"{path}, same_as={name!r}: expected the name of a file beside this one, without .toml"
+        )
+    other = path.with_name(f"{name}.toml")
+    if not os.path.isfile(other):  # False for names that no file can have
+        raise FileFormatError(f"{path}, same_as={name!r}: there is no file {other}")
+    if other in (path, *including):
+        raise FileFormatError(f"{path}, same_as={name!r}: the files include each other")
+    return _merged(_content(other, (path, *including)), content)
 
 
 def _with_preset(path: Path, content: dict[str, Any], preset: str | None) -> dict[str, Any]:
     presets = content.pop("presets", {})
     if preset is None:
         return content
-    if preset not in presets:
-        accepted = ", ".join(map(repr, presets)) or "none, the file has no [presets]"
+    if not isinstance(presets, dict) or preset not in presets:
+        known = presets if isinstance(presets, dict) else ()
+        accepted = ", ".join(map(repr, known)) or "none, the file has no [presets]"
         raise FileFormatError(f"{path}: preset {preset!r} is unknown; accepted are {accepted}")
+    if not isinstance(presets[preset], dict):
+        raise FileFormatError(
+            f"{path}, presets.{preset}={presets[preset]!r}: expected a table of values to replace"
+        )
     return _merged(content, presets[preset])
 
 

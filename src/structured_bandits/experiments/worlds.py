@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ def read_problem(
         if isinstance(known, RandomProblems):
             return known
         structure = known()
-    elif ":" in name and not (path.parent / name).is_file():
+    elif ":" in name and not os.path.isfile(path.parent / name):
         accepted = ", ".join(["files", *named])
         raise FileFormatError(f"{path}, structure={name!r}: accepted are {accepted}")
     else:
@@ -83,6 +84,6 @@ def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:
 
 def _structure_file(path: Path, name: str) -> Structure:
     file = path.parent / name
-    if not file.is_file():
+    if not os.path.isfile(file):  # False for names that no file can have
         raise FileFormatError(f"{path}, structure={name!r}: there is no file {file}")
     return load_structure(file)

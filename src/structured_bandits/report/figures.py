@@ -13,7 +13,7 @@ from structured_bandits.plots.structure import draw_structure, figure_size
 from structured_bandits.report.records import Shown
 from structured_bandits.simulation.result import Result
 from structured_bandits.theory.analysis import analyse
-from structured_bandits.writing import written_whole
+from structured_bandits.writing import write_whole
 
 if TYPE_CHECKING:
     import pandas
@@ -85,21 +85,24 @@ def save_figure(figure: Figure, folder: Path, name: str) -> str:
     """Write a figure as SVG and PNG; return the SVG."""
     svg, png = figure_files(folder, name)
     text = svg_text(figure)
-    with written_whole(svg) as part:
-        part.write_text(text, encoding="utf-8")
+    write_whole(svg, text)
     figure.set_layout_engine("none")  # it is laid out now; doing so again takes a third of the time
-    with written_whole(png) as part:
-        figure.savefig(part, format="png", dpi=150)
+    write_figure(figure, png)
     return text
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure in the format that the file's name ends in."""
+    file = io.BytesIO()
+    figure.savefig(file, format=path.suffix[1:], dpi=150)
+    write_whole(path, file.getvalue())
 
 
 def save_numbers(frame: pandas.DataFrame, folder: Path, name: str) -> None:
     """Write a table as CSV and Parquet."""
     csv, parquet = numbers_files(folder, name)
-    with written_whole(csv) as part:
-        frame.to_csv(part, index=False)
-    with written_whole(parquet) as part:
-        frame.to_parquet(part, index=False)
+    write_whole(csv, frame.to_csv(index=False))
+    write_whole(parquet, frame.to_parquet(index=False))
 
 
 def svg_text(figure: Figure) -> str:

@@ -13,7 +13,7 @@ from structured_bandits.plots.labels import NOT_PRINTABLE
 from structured_bandits.policies.reading import READINGS
 from structured_bandits.report.records import FAILS, HOLDS, OPEN, Shown, Statement, Verdict, tally
 from structured_bandits.simulation.result import Result
-from structured_bandits.writing import written_whole
+from structured_bandits.writing import write_whole
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 GENERATOR = '<meta name="generator" content="structured-bandits">'
@@ -54,8 +54,7 @@ def check_page(path: Path) -> None:
 
 def write_page(page: Page, path: Path) -> None:
     """Write the page; it appears under its name only once it is complete."""
-    with written_whole(path) as part:
-        part.write_text(page_html(page), encoding="utf-8")
+    write_whole(path, page_html(page))
 
 
 def page_html(page: Page) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.errors import FileFormatError, ParameterError
-from structured_bandits.writing import written_whole
+from structured_bandits.writing import write_whole
 
 if TYPE_CHECKING:
     import pandas
@@ -122,8 +122,7 @@ class Result:
         A row per policy and run. The file appears under its name only once it is complete, and a
         checksum in it covers all of it.
         """
-        with written_whole(path) as part:
-            part.write_bytes(_with_checksum(self._parquet()))
+        write_whole(path, _with_checksum(self._parquet()))
 
     def _parquet(self) -> bytes:
         import pyarrow
