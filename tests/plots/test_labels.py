@@ -142,10 +142,39 @@ def test_characters_that_cannot_be_seen_become_a_mark(name: str) -> None:
 def test_long_names_are_cut() -> None:
     figure, axes = new_axes()
     draw_regret(result(["x" * 300], 2), axes)
-    assert "x" * 39 + "…" in texts(figure)
+    assert "x" * 23 + "…" in texts(figure)
 
 
 def test_a_policy_without_a_name_is_in_the_legend() -> None:
     _, axes = new_axes()
     draw_regret(result(["", "UCB"], 2), axes)
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["", "UCB"]
+
+
+def inside(figure: Figure) -> bool:
+    """Whether all that is drawn lies in the figure, and no legend covers the axes or their ticks."""
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    legend = axes.get_legend().get_window_extent()
+    box = figure.bbox
+    ticks = [label.get_window_extent() for label in axes.get_xticklabels()]
+    within = all(
+        box.x0 - 1 <= each.x0 and each.x1 <= box.x1 + 1 and box.y0 - 1 <= each.y0
+        for each in (legend, *ticks)
+    )
+    return within and not any(legend.overlaps(each) for each in (axes.bbox, *ticks))
+
+
+@pytest.mark.parametrize("length", [3, 12, 300])
+def test_long_names_fit_in_the_figure(length: int) -> None:
+    names = [f"{number} {'x' * length}" for number in range(6)]
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    draw_pulls(result(names, 6), tuple(names), ax=figure.subplots())
+    assert inside(figure)
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    draw_regret(result(names, 2), figure.subplots())
+    assert inside(figure)
+    figure = Figure(figsize=(8.0, 4.8), layout="constrained")
+    structure, truth = polytope(names)
+    draw_structure(sb.analyse(structure, truth), 1000, ax=figure.subplots())
+    assert inside(figure)

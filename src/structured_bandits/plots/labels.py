@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 UNSEEN = "\u200b"  # before a "_", with which Matplotlib begins what a legend leaves out
 NOT_PRINTABLE = "\ufffd"
-MOST_CHARACTERS = 40  # of a policy's name in a legend
+CHARACTERS_PER_INCH = 12  # of text in the usual size
+AXIS_HEIGHT = 0.45  # inches that the ticks and the label of the horizontal axis take
+SLANT = 45
 
 
 def plain(name: str, most: int = 24) -> str:
@@ -38,12 +42,38 @@ def add_legend(ax: Axes, **options: Any) -> None:
 
 
 def legend_below(ax: Axes, title: str) -> None:
-    """Put the legend under the axes, where it hides nothing."""
+    """Put the legend under the axes and their ticks, where it hides nothing, in columns that fit."""
+    from matplotlib.transforms import ScaledTranslation
+
+    labels = ax.get_legend_handles_labels()[1]
+    columns = int(CHARACTERS_PER_INCH * _width(ax)) // (max(map(len, labels), default=0) + 6)
+    ticks = max(map(_slanted_height, ax.get_xticklabels()), default=0.0)
+    down = ScaledTranslation(0.0, -(AXIS_HEIGHT + ticks), ax.figure.dpi_scale_trans)
     add_legend(
         ax,
         title=title,
         loc="upper center",
-        bbox_to_anchor=(0.5, -0.14),
-        ncols=min(4, len(ax.get_legend_handles_labels()[0])),
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + down,
+        ncols=max(1, min(4, len(labels), columns)),
         frameon=False,
     )
+
+
+def name_ticks(ax: Axes, places: Any, names: list[str]) -> None:
+    """Name places on the horizontal axis; names that are too long to stand side by side are slanted."""
+    long = sum(len(name) + 2 for name in names) > CHARACTERS_PER_INCH * _width(ax)
+    ax.set_xticks(places, names)
+    for label in ax.get_xticklabels():
+        label.set(rotation=SLANT * long, ha="right" if long else "center", rotation_mode="anchor")
+
+
+def _width(ax: Axes) -> float:
+    """Return the width of the figure around the axes, in inches."""
+    return float(ax.figure.bbox.width / ax.figure.dpi)
+
+
+def _slanted_height(label: Text) -> float:
+    """Return about how many inches a slanted label takes downwards."""
+    slope = math.sin(math.radians(label.get_rotation()))
+    return len(label.get_text()) * slope / CHARACTERS_PER_INCH

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.plots.labels import MOST_CHARACTERS, legend_below, legend_label, plain
+from structured_bandits.plots.labels import (
+    legend_below,
+    legend_label,
+    name_ticks,
+    plain,
+)
 from structured_bandits.simulation.result import Result, mean_interval
 
 if TYPE_CHECKING:
@@ -51,10 +56,10 @@ def draw_pulls(
             bars,
             width,
             yerr=errors,
-            label=legend_label(plain(name, MOST_CHARACTERS)),
+            label=legend_label(plain(name)),
             error_kw={"lw": 0.8, "ecolor": "0.4"},
         )
-    ax.set_xticks(range(len(arms)), [f"arm {plain(arm_names[arm])}" for arm in arms])
+    name_ticks(ax, range(len(arms)), [f"arm {plain(arm_names[arm], 12)}" for arm in arms])
     ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.set_ylabel("mean pulls")
     legend_below(ax, f"mean of {result.runs} runs, 95 % interval")
