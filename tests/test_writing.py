@@ -116,6 +116,8 @@ def test_a_file_in_place_of_a_folder(tmp_path: Path) -> None:
 def test_paths_that_cannot_be(path: str, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot be written: "):
         check_file(tmp_path / path)
+    with pytest.raises(OutputError, match="cannot be written: "):
+        write_whole(tmp_path / path, "text")
     assert not list(tmp_path.iterdir())
 
 

@@ -11,8 +11,9 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterable
-from contextlib import suppress
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from structured_bandits.errors import OutputError
@@ -31,40 +32,35 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
     It takes the content and not a function that writes: some libraries, given a full disk, raise
     whatever comes, and hold the file open.
     """
-    target = Path(os.path.realpath(path))  # a link stays, the file that it leads to is replaced
-    part = _unfinished(target)
-    try:
-        part.write_bytes(content.encode() if isinstance(content, str) else content)
-        os.replace(part, target)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {_reason(error)}") from None
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+    with _refusals(path):
+        target = Path(os.path.realpath(path))  # a link stays, the file it leads to is replaced
+        part = _unfinished(target)
+        try:
+            part.write_bytes(content.encode() if isinstance(content, str) else content)
+            os.replace(part, target)
+        finally:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
 
 
 def check_file(path: Path) -> None:
     """Raise if a file could not be written at `path`; tries it with a small one beside it."""
-    try:
-        if path.exists() and not path.is_file():
-            raise OutputError(f"{path} cannot be written: it is there and is not a file")
+    with _refusals(path):
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise OSError("it is there and is not a file")
         probe = _unfinished(Path(os.path.realpath(path)))
         try:
             probe.write_bytes(bytes(PROBE))
         finally:
-            probe.unlink(missing_ok=True)
-    except OutputError:
-        raise
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise OutputError(f"{path} cannot be written: {_reason(error)}") from None
+            with suppress(OSError):
+                probe.unlink(missing_ok=True)
 
 
 def make_folder(folder: Path) -> None:
     """Make a folder and those above it, unless they are there."""
-    try:
+    with _refusals(folder, "made a folder"):
         folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{folder} cannot be made a folder: {_reason(error)}") from None
 
 
 def check_files(paths: Iterable[Path], size: int) -> None:
@@ -112,5 +108,11 @@ def _unfinished(target: Path) -> Path:
     return target.with_name(f"{target.name[:40]}.{secrets.token_hex(8)}.{os.getpid()}.part")
 
 
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
+@contextmanager
+def _refusals(path: str | os.PathLike[str], what: str = "written") -> Iterator[None]:
+    """Turn what the system says, or a path that cannot be (with a NUL), into one kind of error."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise OutputError(f"{path} cannot be {what}: {reason}") from None

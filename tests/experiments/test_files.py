@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from support.browser import need_browser, open_page
 from support.full_disk import full_disk
 
 from structured_bandits import OutputError
@@ -37,6 +38,8 @@ HOSTILE = [
     r"new\nline",
     "",
     "$x$ <b>",
+    "</svg><script>1",
+    "#000000",
     "_x",
     "UCB",
     "ucb",
@@ -85,6 +88,14 @@ def test_names_of_policies_never_leave_the_folder(own: Path, tmp_path: Path) -> 
     page = (out / "report.html").read_text()
     assert "<td>$x$ &lt;b&gt;</td>" in page
     assert "\0" not in page
+    assert "<script" not in page
+    assert page.count("#000000") == 2  # in the legend and in the table
+    assert page.count("</svg>") == 1
+    if need_browser():
+        seen = open_page(out / "report.html", 390, tmp_path / "shots")
+        assert seen.console == []
+        assert seen.figures == ["own"]
+        assert seen.scroll_width == 390
     shown = pd.read_parquet(out / "numbers" / "own.parquet")["policy"].unique()
     assert len(shown) == len(HOSTILE)
     again = command("compare", str(own), "--out", str(out))

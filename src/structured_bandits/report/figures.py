@@ -122,4 +122,8 @@ def inline_svg(text: str) -> str:
     body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r'(<path[^>]*style="fill: )#ffffff', r"\1var(--bg)", body)
-    return body.replace("#000000", "currentColor").replace("#404040", "currentColor")
+    return re.sub(r"<[^>]*>", _in_page_colours, body)  # in tags: a name may be "#000000"
+
+
+def _in_page_colours(tag: re.Match[str]) -> str:
+    return tag[0].replace("#000000", "currentColor").replace("#404040", "currentColor")
