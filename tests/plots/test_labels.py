@@ -178,3 +178,17 @@ def test_long_names_fit_in_the_figure(length: int) -> None:
     structure, truth = polytope(names)
     draw_structure(sb.analyse(structure, truth), 1000, ax=figure.subplots())
     assert inside(figure)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 12.0, 1e6])
+def test_ticks_say_where_they_stand(scale: float) -> None:
+    figure, axes = new_axes()
+    scaled = result(["UCB"], 2)
+    scaled.regret["UCB"] *= scale
+    draw_regret(scaled, axes)
+    figure.draw_without_rendering()
+    for axis in (axes.xaxis, axes.yaxis):
+        for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True):
+            assert float(label.get_text().replace(",", "").replace("\N{MINUS SIGN}", "-")) == (
+                pytest.approx(place)
+            )

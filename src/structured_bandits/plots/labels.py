@@ -14,6 +14,7 @@ NOT_PRINTABLE = "\ufffd"
 CHARACTERS_PER_INCH = 12  # of text in the usual size
 AXIS_HEIGHT = 0.45  # inches that the ticks and the label of the horizontal axis take
 SLANT = 45
+NUMBERS = "{x:,.10g}"  # of ticks: 2.5, 10,000, and never rounded to another number
 
 
 def plain(name: str, most: int = 24) -> str:

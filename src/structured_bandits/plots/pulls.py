@@ -9,6 +9,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.plots.labels import (
+    NUMBERS,
     legend_below,
     legend_label,
     name_ticks,
@@ -60,7 +61,7 @@ def draw_pulls(
             error_kw={"lw": 0.8, "ecolor": "0.4"},
         )
     name_ticks(ax, range(len(arms)), [f"arm {plain(arm_names[arm], 12)}" for arm in arms])
-    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.yaxis.set_major_formatter(NUMBERS)
     ax.set_ylabel("mean pulls")
     legend_below(ax, f"mean of {result.runs} runs, 95 % interval")
     return ax

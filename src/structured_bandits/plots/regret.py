@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.plots.labels import legend_below, legend_label, plain
+from structured_bandits.plots.labels import NUMBERS, legend_below, legend_label, plain
 from structured_bandits.simulation.result import Result, mean_interval
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def draw_regret(result: Result, ax: Axes | None = None) -> Axes:
         (line,) = ax.plot(curve.t, curve.mean, label=legend_label(plain(name)))
         ax.fill_between(curve.t, curve.low, curve.high, color=line.get_color(), alpha=0.2, lw=0)
         ax.plot(curve.t, curve.median, color=line.get_color(), lw=0.9, ls=":")
-    ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.yaxis.set_major_formatter("{x:,.0f}" if ax.get_ylim()[1] > 10.0 else "{x:g}")
+    ax.xaxis.set_major_formatter(NUMBERS)
+    ax.yaxis.set_major_formatter(NUMBERS)
     ax.set_xlabel("pulls")
     ax.set_ylabel("regret")
     ax.margins(x=0)
