@@ -24,9 +24,10 @@ from rows import Row, write
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.catalogue import experiments
-from structured_bandits.experiments.runner import Plan, run_policy
+from structured_bandits.experiments.paper.structures import draw_random
+from structured_bandits.experiments.saved_runs import RunOptions, run_policy
 from structured_bandits.experiments.settings import Experiment
-from structured_bandits.experiments.worlds import Problem, draw_random
+from structured_bandits.experiments.worlds import Problem
 
 TOPIC = "reproduce"
 SHARE = 10  # one run in so many is played pull by pull
@@ -52,7 +53,7 @@ def by_hand(experiment: Experiment, name: str) -> float:
     runs = experiment.runs // SHARE
 
     def play(run: int) -> None:
-        problem = experiment.problem or draw_random(np.random.default_rng([run, 7]))
+        problem = experiment.fixed or draw_random(np.random.default_rng([run, 7]))
         loop(problem, spec, experiment.horizon)(np.random.default_rng(run))
 
     play(0)  # compiles
@@ -75,9 +76,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for experiment in chosen:
             for name in experiment.specs:
-                run_policy(experiment, name, Plan(Path(folder), runs=2, workers=1))  # compiles
+                run_policy(
+                    experiment, name, RunOptions(Path(folder), runs=2, workers=1)
+                )  # compiles
                 begin = time.perf_counter()
-                run_policy(experiment, name, Plan(Path(folder), workers=1))
+                run_policy(experiment, name, RunOptions(Path(folder), workers=1))
                 ours, theirs = time.perf_counter() - begin, by_hand(experiment, name)
                 planned, looped = planned + ours, looped + theirs
                 parts[f"{experiment.id} {name}"] = (ours, theirs)

@@ -13,8 +13,8 @@ from rows import Row, interleaved, write
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.catalogue import experiments
-from structured_bandits.experiments.runner import Plan, run_policy
-from structured_bandits.experiments.worlds import draw_random
+from structured_bandits.experiments.paper.structures import draw_random
+from structured_bandits.experiments.saved_runs import RunOptions, run_policy
 from structured_bandits.simulation.blocks import draw_rng
 from structured_bandits.simulation.compatibility import check_together
 from structured_bandits.simulation.workers import core_count
@@ -28,9 +28,9 @@ def play(workers: int) -> None:
     """Play all policies of the experiment into a fresh folder."""
     (experiment,) = experiments(("fig2d",), "equal-widths")
     with tempfile.TemporaryDirectory() as folder:
-        plan = Plan(Path(folder), runs=RUNS, workers=workers)
+        options = RunOptions(Path(folder), runs=RUNS, workers=workers)
         for name in experiment.specs:
-            run_policy(experiment, name, plan)
+            run_policy(experiment, name, options)
 
 
 def draw() -> None:

@@ -22,6 +22,7 @@ LAYERS = [
         "families",
         "warn",
         "protocol",
+        "writing",
     },
     {"planning", "programs"},
     {"structures"},
@@ -29,8 +30,9 @@ LAYERS = [
     {"policies", "environments"},
     {"theory"},
     {"simulation", "live"},
-    {"plots", "experiments"},
+    {"plots"},
     {"report"},
+    {"experiments"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -57,6 +59,30 @@ def test_policies_and_worlds_do_not_know_each_other() -> None:
         layer = path.relative_to(ROOT).parts[0]
         unwanted = {"policies": "environments", "environments": "policies"}.get(layer)
         assert unwanted not in imported_layers(path, whole=True)
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Modules of the package that a file imports, anywhere in it."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    names = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.removeprefix("structured_bandits.") for name in names}
+
+
+def test_nothing_but_the_command_knows_the_paper() -> None:
+    knowing = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if any(name.startswith("experiments.paper") for name in imported_modules(path))
+    }
+    outside = {name for name in knowing if not name.startswith("experiments/paper/")}
+    assert outside == {"cli.py"}
+
+
+def test_the_report_plays_nothing() -> None:
+    """It may read results, but not make them."""
+    for path in (ROOT / "report").glob("*.py"):
+        simulation = {name for name in imported_modules(path) if name.startswith("simulation")}
+        assert simulation <= {"simulation.result"}, path.name
 
 
 def test_only_one_module_imports_numba_at_all() -> None:

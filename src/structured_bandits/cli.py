@@ -12,9 +12,15 @@ from typing import Any
 import click
 
 from structured_bandits import __version__
-from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructuredBanditsError
+from structured_bandits.errors import (
+    MeansOutsideUnitIntervalWarning,
+    OutputError,
+    StructuredBanditsError,
+)
+from structured_bandits.experiments.paper.words import PRESETS
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
+from structured_bandits.writing import check_file, check_files, write_whole
 
 
 class Complaint(click.ClickException):
@@ -76,8 +82,8 @@ def analyse(
     from structured_bandits.structures.files.load import load_structure
     from structured_bandits.theory.analysis import analyse as analysis_of
 
-    if figure is not None and figure.suffix not in (".svg", ".png", ".pdf"):
-        raise Complaint(f"--figure {figure}: expected a name that ends in .svg, .png or .pdf")
+    if figure is not None:
+        _check_figure(figure)
     with _complaints(), warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # the bounds say so
         structure = load_structure(file)
@@ -93,7 +99,7 @@ def analyse(
 @click.argument("ids", nargs=-1)
 @click.option(
     "--preset",
-    type=click.Choice(["equal-widths", "figures", "both"]),
+    type=click.Choice([*PRESETS, "both"]),
     default="both",
     show_default=True,
     help="How to read what the paper leaves open.",
@@ -117,13 +123,12 @@ def reproduce(
     IDS are fig1-left, fig1-right, fig2a to fig2d, fig2a-long, fig3a to fig3c and wagp; all if none is
     given. A run that was stopped continues where it was.
     """
-    from structured_bandits.experiments.paper.catalogue import PRESETS
-    from structured_bandits.experiments.runner import Plan
-    from structured_bandits.report.run import reproduce as run
+    from structured_bandits.experiments.paper.reproduce import reproduce as run
+    from structured_bandits.experiments.saved_runs import RunOptions
 
-    presets = PRESETS if preset == "both" else (preset,)
+    presets = tuple(PRESETS) if preset == "both" else (preset,)
     with _complaints():
-        run(ids, presets, Plan(out, runs, seed, workers), click.echo)
+        run(ids, presets, RunOptions(out, runs, seed, workers), click.echo)
 
 
 @main.command()
@@ -146,15 +151,17 @@ def compare(
     out: Path | None,
 ) -> None:
     """Compare policies on a structure of your own; FILE is a TOML file (see `init`)."""
-    from structured_bandits.experiments.runner import Plan
+    from structured_bandits.experiments.paper.structures import STRUCTURES
+    from structured_bandits.experiments.run import compare as run
+    from structured_bandits.experiments.saved_runs import RunOptions
     from structured_bandits.experiments.settings import read_experiment
-    from structured_bandits.report.run import compare as run
 
     with _complaints(), warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # errors say what matters
-        experiment = read_experiment(file, preset)
-        folder = out or file.parent / "results" / file.stem
-        run(experiment, Plan(folder, runs, seed, workers), click.echo)
+        experiment = read_experiment(file, preset, STRUCTURES)
+        name = file.stem if file.stem.strip(".") else "experiment"  # "..." would lead elsewhere
+        folder = out or file.parent / "results" / name
+        run(experiment, RunOptions(folder, runs, seed, workers), click.echo)
 
 
 @main.command()
@@ -166,10 +173,11 @@ def init(folder: Path) -> None:
     present = [folder / name for name in FILES if (folder / name).exists()]
     if present:
         raise Complaint(f"{present[0]} is there already; nothing was written")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in FILES.items():
-        (folder / name).write_text(text, encoding="utf-8")
-        click.echo(f"wrote {folder / name}")
+    with _complaints():
+        check_files([folder / name for name in FILES], sum(map(len, FILES.values())))
+        for name, text in FILES.items():
+            write_whole(folder / name, text)
+            click.echo(f"wrote {folder / name}")
     click.echo(f"next: structured-bandits compare {folder / 'experiment.toml'}")
 
 
@@ -180,6 +188,10 @@ def _complaints() -> Iterator[None]:
         yield
     except StructuredBanditsError as error:
         raise Complaint(str(error)) from None
+    except BrokenPipeError:
+        raise  # who reads the output has left, as in `… | head`
+    except OSError as error:
+        raise Complaint(f"{error.filename or 'the system says'}: {error.strerror}") from None
     except KeyboardInterrupt:
         click.echo("stopped; the same command goes on with the policies that are missing", err=True)
         raise SystemExit(130) from None
@@ -207,14 +219,23 @@ def _truth(structure: Structure, text: str) -> Any:
     return numbers if len(numbers) > 1 else numbers[0]
 
 
+def _check_figure(path: Path) -> None:
+    """Complain, before anything is computed, if a figure could not be written."""
+    if path.suffix not in (".svg", ".png", ".pdf"):
+        raise Complaint(f"--figure {path}: expected a name that ends in .svg, .png or .pdf")
+    try:
+        check_file(path)
+    except OutputError as error:
+        raise Complaint(f"--figure {error}") from None
+
+
 def _draw(analysis: Any, horizon: int, beta: float, width: float, path: Path) -> None:
     from matplotlib.figure import Figure
 
     from structured_bandits.plots.structure import draw_structure, figure_size
+    from structured_bandits.report.figures import write_figure
 
     figure = Figure(figsize=figure_size(analysis.structure), layout="constrained")
     draw_structure(analysis, horizon, beta, figure.subplots(), width)
-    try:
-        figure.savefig(path, dpi=150)
-    except (ValueError, OSError) as error:
-        raise Complaint(f"--figure {path}: {error}") from None
+    with _complaints():
+        write_figure(figure, path)

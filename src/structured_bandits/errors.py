@@ -29,6 +29,10 @@ class FileFormatError(StructuredBanditsError):
     """A file or a snapshot cannot be read; the message names the place."""
 
 
+class OutputError(StructuredBanditsError, OSError):
+    """A file cannot be written; the message names it and says why. It is an `OSError` too."""
+
+
 class SlowSimulationWarning(UserWarning):
     """Simulations will be slower than they could be; the message says why and what helps."""
 

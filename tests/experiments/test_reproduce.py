@@ -28,12 +28,13 @@ from structured_bandits.experiments.evidence import (
     Linear,
     LowerRegret,
     NeverPulls,
+    decide,
 )
-from structured_bandits.experiments.paper.catalogue import FOLDER, IDS, PRESETS, experiments
+from structured_bandits.experiments.paper.catalogue import FOLDER, IDS, experiments
 from structured_bandits.experiments.paper.claims import CLAIMS
-from structured_bandits.experiments.runner import Plan, gather
+from structured_bandits.experiments.paper.words import PRESETS
+from structured_bandits.experiments.saved_runs import RunOptions, gather
 from structured_bandits.experiments.settings import read_experiment
-from structured_bandits.report.run import decide
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["reproduce", "fig2a", "fig3a", "fig1-left", "--preset", "figures", "--runs", "4"]
@@ -84,7 +85,7 @@ def test_policies_meet_the_same_random_structures(tmp_path: Path) -> None:
     (experiment,) = experiments(("fig2d",), "equal-widths")
     together = {}
     for seed in (1, 2):
-        result = gather(experiment, Plan(tmp_path, runs=2, seed=seed))
+        result = gather(experiment, RunOptions(tmp_path, runs=2, seed=seed))
         together[seed] = result
     assert not np.array_equal(together[1].pulls["SAE"], together[2].pulls["SAE"])
     best = together[1].pulls["SAE"].argmax(axis=1)
@@ -367,7 +368,9 @@ def verdicts_of(seed: int, out: Path) -> dict[str, tuple[str, ...]]:
     found = []
     for preset in PRESETS:
         chosen = [each for each in experiments((), preset) if each.specs]
-        found.append(decide({each.id: gather(each, Plan(out, seed=seed)) for each in chosen}))
+        found.append(
+            decide(CLAIMS, {each.id: gather(each, RunOptions(out, seed=seed)) for each in chosen})
+        )
     return {claim.id: tuple(each[claim.id].outcome for each in found) for claim in CLAIMS}
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pytest
 from scipy import stats
+from support.full_disk import full_disk
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
@@ -15,6 +17,8 @@ from structured_bandits.plots.regret import regret_curves
 
 matplotlib.use("Agg")
 
+DATA = Path(__file__).parent / "data"
+TABLES = ("regret", "pulls", "plans", "empty", "arms")
 R = figure1_right()
 RESULT = sb.simulate(
     {"SUCB": sb.SUCB(R), "SAE": sb.SAE(R, 2000)},
@@ -96,6 +100,151 @@ def test_foreign_files_are_named(tmp_path: Path) -> None:
             sb.load_result(path)
     with pytest.raises(FileNotFoundError):
         sb.load_result(tmp_path / "nothing.parquet")
+
+
+def small_result() -> sb.Result:
+    """A result with every table, made by hand."""
+    rng = np.random.default_rng(3)
+    names = ("SUCB", "SAE, slow")
+    return sb.Result(
+        np.array([5, 10]),
+        {name: rng.random((4, 2)) for name in names},
+        {name: rng.integers(10, size=(4, 3)) for name in names},
+        {name: rng.integers(10, size=4) for name in names},
+        {name: np.zeros(4, np.int64) for name in names},
+        {name: rng.integers(3, size=(4, 10)) for name in names},
+        {"seed": 0, "means": [0.5, 0.25, 0.125], "versions": {"numpy": "2.0"}},
+    )
+
+
+def content(result: sb.Result) -> str:
+    """All that a result holds, as a text."""
+    tables = {
+        table: {name: rows.tolist() for name, rows in getattr(result, table).items()}
+        for table in TABLES
+    }
+    return repr((result.checkpoints.tolist(), tables, result.info))
+
+
+def damaged(original: bytes, rng: random.Random) -> bytes:
+    """The bytes of a file with one thing wrong: changed, lost, added, cut off or swapped."""
+    place = rng.randrange(len(original))
+    end = min(len(original), place + rng.choice((1, 1, 2, 8, 64)))
+    noise = rng.randbytes(end - place)
+    return rng.choice(
+        [
+            original[:place]
+            + bytes([original[place] ^ 1 << rng.randrange(8)])
+            + original[place + 1 :],
+            original[:place] + noise + original[end:],
+            original[:place] + bytes(end - place) + original[end:],
+            original[:place] + original[end:],
+            original[:place] + noise + original[place:],
+            original[:place],
+            original[place:],
+        ]
+    )
+
+
+def test_a_damaged_result_is_refused_or_the_same(tmp_path: Path) -> None:
+    path, rng = tmp_path / "result.parquet", random.Random(12)
+    small_result().save(path)
+    original, expected = path.read_bytes(), content(small_result())
+    refused = 0
+    for _ in range(3000):
+        path.write_bytes(damaged(original, rng))
+        try:
+            loaded = content(sb.load_result(path))
+        except sb.FileFormatError as error:
+            loaded = str(error)
+        refused += str(path) in loaded
+        assert str(path) in loaded or loaded == expected
+    assert refused > 2900  # what is left changed nothing
+
+
+def test_each_byte_of_a_result_is_guarded(tmp_path: Path) -> None:
+    path = tmp_path / "result.parquet"
+    small_result().save(path)
+    original = path.read_bytes()
+    for place in range(len(original)):
+        path.write_bytes(original[:place] + bytes([original[place] ^ 1]) + original[place + 1 :])
+        with pytest.raises(sb.FileFormatError, match=r"result\.parquet"):
+            sb.load_result(path)
+
+
+def test_results_of_0_1_0_still_load() -> None:
+    """Format 1, without a checksum, as that version wrote it."""
+    result = sb.load_result(DATA / "result-0.1.0.parquet")
+    assert result.policies == ("SUCB", "SAE, slow")
+    assert result.checkpoints.tolist() == [15, 30, 45, 60]
+    assert result.regret["SAE, slow"][:, -1] == pytest.approx([3.0] * 3)
+    assert result.pulls["SUCB"].tolist() == [[60, 0]] * 3
+    assert result.plans["SUCB"].tolist() == [10, 10, 10]
+    assert result.arms["SUCB"].shape == (3, 60)
+    assert result.info["versions"]["structured_bandits"] == "0.1.0"
+
+
+def test_a_damaged_result_of_0_1_0_raises_no_raw_error(tmp_path: Path) -> None:
+    path, rng = tmp_path / "old.parquet", random.Random(5)
+    original = (DATA / "result-0.1.0.parquet").read_bytes()
+    refused = 0
+    for _ in range(1000):
+        path.write_bytes(damaged(original, rng))
+        try:
+            sb.load_result(path)
+        except sb.FileFormatError:
+            refused += 1
+    assert refused > 500
+
+
+def test_a_file_says_why_it_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "result.parquet"
+    small_result().save(path)
+    original = path.read_bytes()
+    path.write_bytes(original.replace(b"sha-256 of this file", b"nothing of any sort."))
+    with pytest.raises(sb.FileFormatError, match="checksum and its format do not go together"):
+        sb.load_result(path)
+    path.write_bytes(original[:200] + b"x" + original[201:])
+    with pytest.raises(sb.FileFormatError, match="does not match its checksum"):
+        sb.load_result(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["nul at the end\0", "\0", "../x", "", "sha-256 of this file: " + "0" * 64, "ü$_\\"]
+)
+def test_any_name_of_a_policy_survives_a_file(name: str, tmp_path: Path) -> None:
+    result = small_result()
+    for table in TABLES:
+        rows = getattr(result, table)
+        rows[name] = rows.pop("SUCB")
+    result.info["policies"] = {name: {"width": "?"}}
+    result.save(tmp_path / "result.parquet")
+    assert content(sb.load_result(tmp_path / "result.parquet")) == content(result)
+
+
+def test_info_keeps_its_values(tmp_path: Path) -> None:
+    result = small_result()
+    result.info = {"sigma": float("inf"), "prior": np.array([0.5, 1.0]), "n": np.int64(3)}
+    result.save(tmp_path / "result.parquet")
+    info = sb.load_result(tmp_path / "result.parquet").info
+    assert info == {"sigma": float("inf"), "prior": [0.5, 1.0], "n": 3}
+    result.info = {"nan": float("nan")}
+    result.save(tmp_path / "result.parquet")
+    assert np.isnan(sb.load_result(tmp_path / "result.parquet").info["nan"])
+    result.info = {"policy": object()}
+    with pytest.raises(sb.ParameterError, match=r"info: <object object .* cannot be saved"):
+        result.save(tmp_path / "result.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["result.parquet"]
+
+
+def test_a_full_disk_leaves_the_result_that_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "result.parquet"
+    small_result().save(path)
+    before = path.read_bytes()
+    with full_disk(1000), pytest.raises(sb.OutputError, match=r"result\.parquet cannot be written"):
+        RESULT.save(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["result.parquet"]
 
 
 def test_curves_and_figure() -> None:

@@ -7,45 +7,51 @@ into the cache that both share. It plays nothing that counts, and it may be kill
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
-from structured_bandits.experiments.runner import compile_for
-from structured_bandits.experiments.settings import Experiment, read_experiment
+from structured_bandits.experiments.saved_runs import compile_for
+from structured_bandits.experiments.settings import Experiment
 
 
 @contextmanager
 def compiling_ahead(tasks: Sequence[tuple[Experiment, str]]) -> Iterator[None]:
     """Compile for the tasks in another process, the last ones first, while the body runs."""
-    if len(tasks) < 2:
-        yield
-        return
-    wanted = [
-        f"{e.path}\n{e.preset if e.has_presets else ''}\n{name}" for e, name in reversed(tasks)
-    ]
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__, *wanted],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for the process that plays
-    )
+    process = _start(tasks) if len(tasks) > 1 else None
     try:
         yield
     finally:
-        process.kill()
-        process.wait()
+        if process is not None:
+            process.kill()
+            process.wait()
 
 
-def main(wanted: Sequence[str]) -> None:
+def _start(tasks: Sequence[tuple[Experiment, str]]) -> subprocess.Popen[bytes] | None:
+    try:
+        with tempfile.TemporaryFile() as wanted:
+            pickle.dump(list(reversed(tasks)), wanted)
+            wanted.seek(0)
+            return subprocess.Popen(
+                [sys.executable, "-m", __name__],
+                stdin=wanted,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the process that plays
+            )
+    except OSError:  # no room for a temporary file or a process: it only takes longer
+        return None
+
+
+def main() -> None:
     """Compile for each task; whatever goes wrong will go wrong, and be told, in the main process."""
-    for each in wanted:
-        path, preset, name = each.split("\n")
-        compile_for(read_experiment(Path(path), preset or None), name)
+    tasks: Sequence[tuple[Experiment, str]] = pickle.load(sys.stdin.buffer)
+    for experiment, name in tasks:
+        compile_for(experiment, name)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

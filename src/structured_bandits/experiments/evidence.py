@@ -8,32 +8,17 @@ undecided at this number of runs, and the verdict says which way it leans.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.report.records import FAILS, HOLDS, OPEN, Statement, Verdict
 from structured_bandits.simulation.result import Result
 
 ENOUGH = 8.0  # standard errors
-HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the runs say, in a word and in numbers."""
-
-    outcome: str
-    numbers: str
-    distance: float = 0.0  # in standard errors; below 0 speaks for the claim
-
-    @property
-    def leaning(self) -> str:
-        """Of an undecided claim: how many standard errors for or against it."""
-        if self.outcome != OPEN:
-            return ""
-        return f"{abs(self.distance):.1f} s.e. {'for' if self.distance < 0.0 else 'against'}"
 
 
 class Test(Protocol):
@@ -41,6 +26,23 @@ class Test(Protocol):
 
     def decide(self, result: Result) -> Verdict:
         """Return the verdict."""
+
+
+@dataclass(frozen=True)
+class Claim(Statement):
+    """A statement, where it is made, and the experiment and test that decide it."""
+
+    experiment: str
+    test: Test
+
+
+def decide(claims: Iterable[Claim], results: Mapping[str, Result | None]) -> dict[str, Verdict]:
+    """Return the verdict on every claim whose experiment was run."""
+    return {
+        claim.id: claim.test.decide(result)
+        for claim in claims
+        if (result := results.get(claim.experiment)) is not None
+    }
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,20 @@
 """Experiments as TOML files: a structure, its truth, policies, a horizon.
 
-The paper's own experiments and those of a user have the same form and run through the same code.
+Those that come with the library and those of a user have the same form and run through the same code.
 """
 
 from __future__ import annotations
 
 import copy
+import os
 import tomllib
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+from numpy.random import default_rng
 
 from structured_bandits.checks import checked_above, checked_count
 from structured_bandits.environments.gaussian import Gaussian
@@ -20,7 +24,7 @@ from structured_bandits.errors import (
     StructuredBanditsError,
 )
 from structured_bandits.experiments.policies import build_policy, keys_of
-from structured_bandits.experiments.worlds import Problem, draw_random, named_problem
+from structured_bandits.experiments.worlds import Named, Problem, RandomProblems, read_problem
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
 
@@ -40,6 +44,7 @@ KEYS = {
     "presets": dict,
 }
 FIGURES = ("regret", "pulls", "structure")
+NOTHING_NAMED: Named = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,14 @@ class Experiment:
     horizon: int
     runs: int
     checkpoints: int
-    problem: Problem | None  # None: drawn afresh in each run
+    problem: Problem | RandomProblems
     specs: dict[str, dict[str, Any]]  # policies as written
     plain: dict[str, Any]  # all that decides the numbers, for the key of saved results
+
+    @property
+    def fixed(self) -> Problem | None:
+        """The problem of all runs; None if each run draws its own."""
+        return self.problem if isinstance(self.problem, Problem) else None
 
     def policies(self, problem: Problem) -> dict[str, PolicyLike]:
         """Return the policies for a problem."""
@@ -76,19 +86,26 @@ class Experiment:
             raise FileFormatError(f"{self.path}, policies.{name}: {error}") from None
 
 
-def read_experiment(path: Path, preset: str | None = None) -> Experiment:
-    """Read an experiment; `preset` names one of its `[presets]`, whose values replace its own."""
-    chosen = _with_preset(path, _content(path), preset)
-    _check_keys(path, chosen)
+def read_experiment(
+    path: Path, preset: str | None = None, named: Named = NOTHING_NAMED
+) -> Experiment:
+    """Read an experiment; `preset` names one of its `[presets]`, whose values replace its own.
+
+    `named` are the structures that the file may name.
+    """
     try:
-        return _experiment(path, chosen, preset)
+        chosen = _with_preset(path, _content(path), preset)
+        _check_keys(path, chosen)
+        return _experiment(path, chosen, preset, named)
     except FileFormatError:
         raise
     except StructuredBanditsError as error:
         raise FileFormatError(f"{path}: {error}") from None
+    except RecursionError:
+        raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
 
 
-def _content(path: Path) -> dict[str, Any]:
+def _content(path: Path, including: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Return what is written in a file; with `same_as`, on top of what is written in that one."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -98,19 +115,31 @@ def _content(path: Path) -> dict[str, Any]:
         raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
     if "same_as" not in content:
         return content
-    other = path.with_name(f"{content['same_as']}.toml")
-    if not other.is_file() or other == path:
-        raise FileFormatError(f"{path}, same_as={content['same_as']!r}: there is no file {other}")
-    return _merged(_content(other), content)
+    name = content["same_as"]
+    if not isinstance(name, str) or not name or Path(name).name != name:
+        raise FileFormatError(
+            f"{path}, same_as={name!r}: expected the name of a file beside this one, without .toml"
+        )
+    other = path.with_name(f"{name}.toml")
+    if not os.path.isfile(other):  # False for names that no file can have
+        raise FileFormatError(f"{path}, same_as={name!r}: there is no file {other}")
+    if other in (path, *including):
+        raise FileFormatError(f"{path}, same_as={name!r}: the files include each other")
+    return _merged(_content(other, (path, *including)), content)
 
 
 def _with_preset(path: Path, content: dict[str, Any], preset: str | None) -> dict[str, Any]:
     presets = content.pop("presets", {})
     if preset is None:
         return content
-    if preset not in presets:
-        accepted = ", ".join(map(repr, presets)) or "none, the file has no [presets]"
+    if not isinstance(presets, dict) or preset not in presets:
+        known = presets if isinstance(presets, dict) else ()
+        accepted = ", ".join(map(repr, known)) or "none, the file has no [presets]"
         raise FileFormatError(f"{path}: preset {preset!r} is unknown; accepted are {accepted}")
+    if not isinstance(presets[preset], dict):
+        raise FileFormatError(
+            f"{path}, presets.{preset}={presets[preset]!r}: expected a table of values to replace"
+        )
     return _merged(content, presets[preset])
 
 
@@ -143,19 +172,26 @@ def _kind(types: Any) -> str:
     return " or ".join(words[each] for each in several)
 
 
-def _experiment(path: Path, content: dict[str, Any], preset: str | None) -> Experiment:
+def _experiment(
+    path: Path, content: dict[str, Any], preset: str | None, named: Named
+) -> Experiment:
     horizon = checked_count("horizon", content["horizon"])
     figure = content.get("figure", "regret")
     if figure not in FIGURES:
         raise FileFormatError(f"{path}, figure={figure!r}: accepted are {', '.join(FIGURES)}")
     specs = _checked_specs(path, content.get("policies", {}))
-    problem = named_problem(
+    if figure != "structure" and not specs:
+        raise FileFormatError(f"{path}, policies: expected a table for each policy, found none")
+    problem = read_problem(
         path,
         content["structure"],
         content.get("truth"),
         content.get("rewards", "bernoulli"),
         checked_above("sigma", content.get("sigma", 0.5), 0.0),
+        named,
     )
+    if figure == "structure" and isinstance(problem, RandomProblems):
+        raise FileFormatError(f"{path}, figure='structure': each run draws its own structure")
     experiment = Experiment(
         path=path,
         id=path.stem,
@@ -172,9 +208,10 @@ def _experiment(path: Path, content: dict[str, Any], preset: str | None) -> Expe
         specs=specs,
         plain={key: content.get(key) for key in ("truth", "rewards", "sigma", "structure")},
     )
-    with warnings.catch_warnings():  # random structures leave [0, 1] on purpose (errata, I-11)
+    with warnings.catch_warnings():  # random structures leave [0, 1] on purpose
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)
-        experiment.policies(problem or draw_random(0))  # raises now if a parameter is wrong
+        example = problem if isinstance(problem, Problem) else problem.draw(default_rng(0))
+        experiment.policies(example)  # raises now if a parameter is wrong
     return experiment
 
 

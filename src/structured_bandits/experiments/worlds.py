@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +13,12 @@ import numpy as np
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
-from structured_bandits.experiments.paper.structures import (
-    figure1_left,
-    figure1_right,
-    figure1_right_as_curves,
-    random_structure,
-)
 from structured_bandits.information.truth import true_means
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.files.load import reader
 from structured_bandits.structures.files.paths import shortened
 from structured_bandits.structures.files.toml import build_structure, check_keys
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
-
-RANDOM = "paper:random"
-NAMED: dict[str, Callable[[], Structure]] = {
-    "paper:figure1-left": figure1_left,
-    "paper:figure1-left-flat": partial(figure1_left, informative=False),
-    "paper:figure1-right": figure1_right,
-    "paper:figure1-right-curves": figure1_right_as_curves,
-}
 
 
 @dataclass(frozen=True)
@@ -44,24 +30,38 @@ class Problem:
     world: Bernoulli | Gaussian
 
 
-def named_problem(path: Path, name: Any, truth: Any, rewards: str, sigma: float) -> Problem | None:
-    """Return the problem of an experiment file, None if it is drawn in each run.
+@dataclass(frozen=True)
+class RandomProblems:
+    """Problems that are drawn, a fresh one in each run."""
 
-    `name` is that of a structure of the paper, a file, or a table that describes the structure.
+    draw: Callable[[np.random.Generator], Problem]
+
+
+#: Structures that experiment files may name instead of a file, and random problems.
+Named = Mapping[str, Callable[[], Structure] | RandomProblems]
+
+
+def read_problem(
+    path: Path, name: Any, truth: Any, rewards: str, sigma: float, named: Named
+) -> Problem | RandomProblems:
+    """Return the problem of an experiment file.
+
+    `name` is one of those in `named`, a file, or a table that describes the structure.
     """
     if rewards not in ("bernoulli", "gaussian"):
         raise FileFormatError(
             f"{path}, rewards={rewards!r}: accepted are 'bernoulli' and 'gaussian'"
         )
-    if name == RANDOM:
-        return None
     if isinstance(name, dict):
         structure = build_structure(name, f"{path}, structure", path.parent, reader())
-    elif name in NAMED:
-        structure = NAMED[name]()
-    elif name.startswith("paper:"):
-        accepted = ", ".join([*NAMED, RANDOM])
-        raise FileFormatError(f"{path}, structure={name!r}: accepted are files, {accepted}")
+    elif name in named:
+        known = named[name]
+        if isinstance(known, RandomProblems):
+            return known
+        structure = known()
+    elif ":" in name and not os.path.isfile(path.parent / name):
+        accepted = ", ".join(["files", *named])
+        raise FileFormatError(f"{path}, structure={name!r}: accepted are {accepted}")
     else:
         structure = _structure_file(path, name)
     if truth is None:
@@ -85,10 +85,3 @@ def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:
 
 def _structure_file(path: Path, name: str) -> Structure:
     return reader()(path.parent / name, f"{path}, structure={shortened(name)!r}", False)
-
-
-def draw_random(run: int | np.random.Generator) -> Problem:
-    """Draw one of the paper's random structures and its true model (Figure 2d)."""
-    rng = run if isinstance(run, np.random.Generator) else np.random.default_rng(run)
-    structure, truth = random_structure(rng)
-    return Problem(structure, truth, Bernoulli(structure.means(truth)))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.plots.removals import Removal, plain
+from structured_bandits.plots.labels import name_ticks, plain
+from structured_bandits.plots.removals import Removal
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.theory.analysis import Analysis
 
@@ -99,12 +100,7 @@ def _label(structure: FiniteStructure, models: Ints, arms: Ints, sideways: bool,
     of_arms = [plain(structure.arm_names[arm]) for arm in arms]
     of_models = [plain(structure.model_names[model]) for model in models]
     across, down = (of_models, of_arms) if sideways else (of_arms, of_models)
-    ax.set_xticks(range(len(across)), across)
-    if sum(map(len, across)) > 60:
-        ax.tick_params(axis="x", rotation=60)
-        for label in ax.get_xticklabels():
-            label.set_horizontalalignment("right")
-            label.set_rotation_mode("anchor")
+    name_ticks(ax, range(len(across)), across)
     ax.set_yticks(range(len(down)), down)
     left_out = structure.n_models - len(models), structure.n_arms - len(arms)
     more = f" ({left_out[0]} models and {left_out[1]} arms not shown)" if any(left_out) else ""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structured_bandits.plots.regret import legend_below
-from structured_bandits.plots.removals import Removal, plain
+from structured_bandits.plots.labels import legend_below, legend_label, name_ticks, plain
+from structured_bandits.plots.removals import Removal
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.analysis import Analysis
 
@@ -37,14 +37,11 @@ def draw_mean_ranges(
             ls="--",
             marker="o",
             ms=3,
-            label=f"{name}: gap {removal.gap:.3g}",
+            label=legend_label(f"{name}: gap {removal.gap:.3g}"),
         )
     ax.plot(arms, analysis.means, color="0.1", lw=1.8, marker="o", ms=5, label="truth", zorder=3)
-    few = structure.n_arms <= 30
-    shown = arms if few else arms[:: -(-structure.n_arms // 20)]
-    names = [plain(structure.arm_names[arm], 12) for arm in shown]
-    long = few and max(map(len, names)) * len(names) > 60
-    ax.set_xticks(shown, names, rotation=45 if long else 0, ha="right" if long else "center")
+    shown = arms if structure.n_arms <= 30 else arms[:: -(-structure.n_arms // 20)]
+    name_ticks(ax, shown, [plain(structure.arm_names[arm], 12) for arm in shown])
     ax.set_xlabel("arm")
     ax.set_ylabel("mean reward")
     legend_below(ax, "dashed: the hardest model in which an arm is best")

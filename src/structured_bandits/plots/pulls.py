@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.plots.regret import legend_below
+from structured_bandits.plots.labels import (
+    NUMBERS,
+    legend_below,
+    legend_label,
+    name_ticks,
+    plain,
+)
 from structured_bandits.simulation.result import Result, mean_interval
 
 if TYPE_CHECKING:
@@ -46,9 +52,16 @@ def draw_pulls(
         places = np.arange(len(arms)) + (number - 0.5 * (len(result.policies) - 1)) * width
         bars = counts.mean[arms]
         errors = np.nan_to_num([bars - counts.low[arms], counts.high[arms] - bars])
-        ax.bar(places, bars, width, yerr=errors, label=name, error_kw={"lw": 0.8, "ecolor": "0.4"})
-    ax.set_xticks(range(len(arms)), [f"arm {arm_names[arm]}" for arm in arms])
-    ax.yaxis.set_major_formatter("{x:,.0f}")
+        ax.bar(
+            places,
+            bars,
+            width,
+            yerr=errors,
+            label=legend_label(plain(name)),
+            error_kw={"lw": 0.8, "ecolor": "0.4"},
+        )
+    name_ticks(ax, range(len(arms)), [f"arm {plain(arm_names[arm], 12)}" for arm in arms])
+    ax.yaxis.set_major_formatter(NUMBERS)
     ax.set_ylabel("mean pulls")
     legend_below(ax, f"mean of {result.runs} runs, 95 % interval")
     return ax

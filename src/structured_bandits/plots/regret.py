@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
+from structured_bandits.plots.labels import NUMBERS, legend_below, legend_label, plain
 from structured_bandits.simulation.result import Result, mean_interval
 
 if TYPE_CHECKING:
@@ -42,25 +43,14 @@ def draw_regret(result: Result, ax: Axes | None = None) -> Axes:
 
         _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     for name, curve in regret_curves(result).items():
-        (line,) = ax.plot(curve.t, curve.mean, label=name)
+        (line,) = ax.plot(curve.t, curve.mean, label=legend_label(plain(name)))
         ax.fill_between(curve.t, curve.low, curve.high, color=line.get_color(), alpha=0.2, lw=0)
         ax.plot(curve.t, curve.median, color=line.get_color(), lw=0.9, ls=":")
-    ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.yaxis.set_major_formatter("{x:,.0f}" if ax.get_ylim()[1] > 10.0 else "{x:g}")
+    ax.xaxis.set_major_formatter(NUMBERS)
+    ax.yaxis.set_major_formatter(NUMBERS)
     ax.set_xlabel("pulls")
     ax.set_ylabel("regret")
     ax.margins(x=0)
     ax.set_ylim(bottom=0)
     legend_below(ax, f"mean of {result.runs} runs, 95 % band; dotted: median")
     return ax
-
-
-def legend_below(ax: Axes, title: str) -> None:
-    """Put the legend under the axes, where it hides nothing."""
-    ax.legend(
-        title=title,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.14),
-        ncols=min(4, len(ax.get_legend_handles_labels()[0])),
-        frameon=False,
-    )

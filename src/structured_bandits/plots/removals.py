@@ -28,9 +28,3 @@ def removals(
         if hardest.told_by is not None:
             found.append(Removal(arm, hardest.model, hardest.told_by, hardest.gap))
     return found
-
-
-def plain(name: str, most: int = 24) -> str:
-    """Return a name as a label: not too long, and without dollars, which would start a formula."""
-    short = name if len(name) <= most else name[: most - 1] + "…"
-    return short.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""A picture of a structure and its truth, as in the paper's Figure 1.
+"""A picture of a structure and its truth.
 
 Curves are drawn as they are, finite structures as a heat map, polytopes by the ranges of their means.
 All mark the true model and, for each arm, the gap by which it is removed: on the hardest model in which
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.plots.heat_map import draw_heat_map, heat_map_size
+from structured_bandits.plots.labels import plain
 from structured_bandits.plots.mean_ranges import draw_mean_ranges
-from structured_bandits.plots.removals import Removal, plain, removals
+from structured_bandits.plots.removals import Removal, removals
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.finite.structure import FiniteStructure

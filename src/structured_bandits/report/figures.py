@@ -1,4 +1,4 @@
-"""The figures of an experiment: drawn, saved as SVG and PNG, with their numbers as CSV and Parquet."""
+"""Figures of experiments: drawn, saved as SVG and PNG, with their numbers as CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -7,45 +7,46 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from structured_bandits.experiments.settings import Experiment
 from structured_bandits.plots.pulls import draw_pulls, pull_counts
 from structured_bandits.plots.regret import draw_regret, regret_curves
 from structured_bandits.plots.structure import draw_structure, figure_size
+from structured_bandits.report.records import Shown
 from structured_bandits.simulation.result import Result
 from structured_bandits.theory.analysis import analyse
+from structured_bandits.writing import write_whole
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
 
-def draw_experiment(experiment: Experiment, result: Result | None) -> Figure:
-    """Return the figure of an experiment."""
+def draw_figure(shown: Shown) -> Figure:
+    """Return the figure."""
     from matplotlib.figure import Figure
 
-    problem = experiment.problem
-    if experiment.figure == "structure" and problem is not None:
+    problem = shown.problem
+    if shown.kind == "structure" and problem is not None:
         figure = Figure(figsize=figure_size(problem.structure), layout="constrained")
         analysis = analyse(problem.structure, problem.truth)
-        draw_structure(analysis, experiment.horizon, beta=3.0, ax=figure.subplots())
+        draw_structure(analysis, shown.horizon, shown.beta, figure.subplots())
         return figure
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    assert result is not None
-    if experiment.figure == "pulls" and problem is not None:
-        means = problem.world.means
-        best = int(means.argmax()) if len(means) > 3 else None  # as the paper does, for scale
-        draw_pulls(result, problem.structure.arm_names, best, figure.subplots())
+    assert shown.result is not None
+    if shown.kind == "pulls" and problem is not None:
+        # among many arms the bars of the best one would dwarf all others
+        best = int(problem.means.argmax()) if len(problem.means) > 3 else None
+        draw_pulls(shown.result, problem.structure.arm_names, best, figure.subplots())
     else:
-        draw_regret(result, figure.subplots())
+        draw_regret(shown.result, figure.subplots())
     return figure
 
 
-def numbers(experiment: Experiment, result: Result) -> pandas.DataFrame:
+def numbers(shown: Shown, result: Result) -> pandas.DataFrame:
     """Return what a figure shows, as a table."""
     import pandas
 
-    if experiment.figure == "pulls" and experiment.problem is not None:
-        names = experiment.problem.structure.arm_names
+    if shown.kind == "pulls" and shown.problem is not None:
+        names = shown.problem.structure.arm_names
         rows = [
             {"policy": policy, "arm": arm, "mean": mean, "low": low, "high": high}
             for policy, counts in pull_counts(result).items()
@@ -70,21 +71,38 @@ def numbers(experiment: Experiment, result: Result) -> pandas.DataFrame:
     return pandas.concat(frames, ignore_index=True)
 
 
-def save_figure(figure: Figure, stem: Path) -> str:
+def figure_files(folder: Path, name: str) -> tuple[Path, Path]:
+    """Return the files of a figure, SVG and PNG."""
+    return folder / "figures" / f"{name}.svg", folder / "figures" / f"{name}.png"
+
+
+def numbers_files(folder: Path, name: str) -> tuple[Path, Path]:
+    """Return the files of a figure's numbers, CSV and Parquet."""
+    return folder / "numbers" / f"{name}.csv", folder / "numbers" / f"{name}.parquet"
+
+
+def save_figure(figure: Figure, folder: Path, name: str) -> str:
     """Write a figure as SVG and PNG; return the SVG."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
+    svg, png = figure_files(folder, name)
     text = svg_text(figure)
-    stem.with_suffix(".svg").write_text(text, encoding="utf-8")
+    write_whole(svg, text)
     figure.set_layout_engine("none")  # it is laid out now; doing so again takes a third of the time
-    figure.savefig(stem.with_suffix(".png"), dpi=150)
+    write_figure(figure, png)
     return text
 
 
-def save_numbers(frame: pandas.DataFrame, stem: Path) -> None:
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure in the format that the file's name ends in."""
+    file = io.BytesIO()
+    figure.savefig(file, format=path.suffix[1:], dpi=150)
+    write_whole(path, file.getvalue())
+
+
+def save_numbers(frame: pandas.DataFrame, folder: Path, name: str) -> None:
     """Write a table as CSV and Parquet."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(stem.with_suffix(".csv"), index=False)
-    frame.to_parquet(stem.with_suffix(".parquet"), index=False)
+    csv, parquet = numbers_files(folder, name)
+    write_whole(csv, frame.to_csv(index=False))
+    write_whole(parquet, frame.to_parquet(index=False))
 
 
 def svg_text(figure: Figure) -> str:
@@ -104,4 +122,8 @@ def inline_svg(text: str) -> str:
     body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r'(<path[^>]*style="fill: )#ffffff', r"\1var(--bg)", body)
-    return body.replace("#000000", "currentColor").replace("#404040", "currentColor")
+    return re.sub(r"<[^>]*>", _in_page_colours, body)  # in tags: a name may be "#000000"
+
+
+def _in_page_colours(tag: re.Match[str]) -> str:
+    return tag[0].replace("#000000", "currentColor").replace("#404040", "currentColor")

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import html
-from collections import Counter
+import re
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from structured_bandits.errors import FileFormatError
-from structured_bandits.experiments.evidence import FAILS, HOLDS, OPEN, Verdict
-from structured_bandits.experiments.paper.claims import Claim
-from structured_bandits.experiments.settings import Experiment
+from structured_bandits.errors import FileFormatError, OutputError
+from structured_bandits.plots.labels import NOT_PRINTABLE
 from structured_bandits.policies.reading import READINGS
+from structured_bandits.report.records import FAILS, HOLDS, OPEN, Shown, Statement, Verdict, tally
 from structured_bandits.simulation.result import Result
+from structured_bandits.writing import write_whole
 
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 GENERATOR = '<meta name="generator" content="structured-bandits">'
 READING_NAMES = {"/".join(reading): name for name, reading in READINGS.items()}
 MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?"}
 CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open"}
-
-
-@dataclass
-class Shown:
-    """A figure of the page: its experiment, its picture and the numbers under it."""
-
-    experiment: Experiment
-    svg: str
-    result: Result | None
 
 
 @dataclass
@@ -37,22 +29,23 @@ class Page:
     title: str
     lead: str
     presets: dict[str, str]  # name -> what it is
-    shown: list[Shown] = field(default_factory=list)
-    claims: tuple[Claim, ...] = ()
+    figures: list[tuple[Shown, str]] = field(default_factory=list)  # with their SVG
+    claims: tuple[Statement, ...] = ()
     verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # preset -> claim id
     notes: list[tuple[str, str]] = field(default_factory=list)  # erratum, what it means here
     facts: dict[str, str] = field(default_factory=dict)  # seed, versions, time
 
 
-def tally(verdicts: dict[str, Verdict]) -> str:
-    """Return how many claims hold, do not and are undecided."""
-    counts = Counter(verdict.outcome for verdict in verdicts.values())
-    return f"{counts[HOLDS]} hold, {counts[FAILS]} do not, {counts[OPEN]} undecided"
-
-
 def check_page(path: Path) -> None:
     """Raise if a file of somebody else stands where the page goes."""
-    if path.exists() and GENERATOR not in path.read_text(encoding="utf-8", errors="replace")[:2000]:
+    if not path.is_file():
+        return  # nothing is there, or no file at all, which `check_files` refuses
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            ours = GENERATOR in file.read(2000)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read: {error.strerror}") from None
+    if not ours:
         raise FileFormatError(
             f"{path} was not written by this program; it is left alone: move it away, or use another "
             "--out"
@@ -61,9 +54,7 @@ def check_page(path: Path) -> None:
 
 def write_page(page: Page, path: Path) -> None:
     """Write the page; it appears under its name only once it is complete."""
-    part = path.with_suffix(".part")
-    part.write_text(page_html(page), encoding="utf-8")
-    part.replace(path)
+    write_whole(path, page_html(page))
 
 
 def page_html(page: Page) -> str:
@@ -73,11 +64,10 @@ def page_html(page: Page) -> str:
     if page.claims:
         body.append(_claims_html(page))
     links = "".join(
-        f'<li><a href="#{_anchor(shown.experiment)}">{_text(_title(shown.experiment, page))}</a></li>'
-        for shown in page.shown
+        f'<li><a href="#{shown.name}">{_text(shown.title)}</a></li>' for shown, _ in page.figures
     )
     body.append(f'<nav><h2>Figures</h2><ul class="contents">{links}</ul></nav>')
-    body += [_figure_html(shown, page) for shown in page.shown]
+    body += [_figure_html(shown, svg) for shown, svg in page.figures]
     if page.notes:
         items = "".join(f"<dt>{_text(i)}</dt><dd>{_text(text)}</dd>" for i, text in page.notes)
         body.append(
@@ -130,28 +120,27 @@ def _verdict_html(verdict: Verdict | None) -> str:
     )
 
 
-def _figure_html(shown: Shown, page: Page) -> str:
-    experiment = shown.experiment
-    lines = [_text(experiment.caption), _text(_setting_text(experiment, shown.result))]
+def _figure_html(shown: Shown, svg: str) -> str:
+    lines = [_text(shown.caption), _text(_setting_text(shown))]
     table = ""
     if shown.result:
-        names = experiment.problem.structure.arm_names if experiment.problem else ()
-        pulls = experiment.figure == "pulls" and names
+        names = shown.problem.structure.arm_names if shown.problem else ()
+        pulls = shown.kind == "pulls" and names
         table = _pulls_html(names, shown.result) if pulls else _result_html(shown.result)
     return (
-        f"<section><h2>{_text(_title(experiment, page))}</h2>"
-        f'<figure class="{experiment.figure}" id="{_anchor(experiment)}">'
-        f"{shown.svg}<figcaption>{'<br>'.join(line for line in lines if line)}</figcaption></figure>"
+        f"<section><h2>{_text(shown.title)}</h2>"
+        f'<figure class="{shown.kind}" id="{shown.name}">'
+        f"{svg}<figcaption>{'<br>'.join(line for line in lines if line)}</figcaption></figure>"
         f"{table}</section>"
     )
 
 
-def _setting_text(experiment: Experiment, result: Result | None) -> str:
-    where = f"True model {experiment.problem.truth}; " if experiment.problem else ""
-    if result is None:
-        return f"{where}the gaps that remove an arm are those of beta = 3."
-    rewards = (experiment.plain.get("rewards") or "bernoulli").capitalize()
-    return f"{where}{experiment.horizon:,} pulls, {result.runs} runs, {rewards} rewards."
+def _setting_text(shown: Shown) -> str:
+    where = f"True model {shown.problem.truth}; " if shown.problem else ""
+    if shown.result is None:
+        return f"{where}the gaps that remove an arm are those of beta = {shown.beta:g}."
+    runs = f"{shown.horizon:,} pulls, {shown.result.runs} runs"
+    return f"{where}{runs}, {shown.rewards.capitalize()} rewards."
 
 
 def _result_html(result: Result) -> str:
@@ -192,13 +181,6 @@ def _table_html(heads: tuple[str, ...], rows: list[list[str]]) -> str:
     return f'<div class="scroll">{table}</div>'
 
 
-def _title(experiment: Experiment, page: Page) -> str:
-    return experiment.title + (f" ({experiment.preset})" if len(page.presets) > 1 else "")
-
-
-def _anchor(experiment: Experiment) -> str:
-    return f"{experiment.id}-{experiment.preset}".replace(" ", "-")
-
-
 def _text(text: str) -> str:
-    return html.escape(str(text))
+    """Return a text for HTML; control characters, which no page may hold, become a mark."""
+    return html.escape(CONTROL.sub(NOT_PRINTABLE, str(text)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -13,12 +14,17 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.errors import FileFormatError, ParameterError
+from structured_bandits.writing import write_whole
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-FORMAT = 1
+FORMAT = 2
+UNCHECKED_FORMAT = 1  # of version 0.1.0, without a checksum
+MARK = b"sha-256 of this file: "
+DIGITS = 64
+UNCHECKED = MARK + b"0" * DIGITS
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 
 
@@ -113,13 +119,17 @@ class Result:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with everything, the parameters, seed and versions included.
 
-        A row per policy and run. The file appears under its name only once it is complete.
+        A row per policy and run. The file appears under its name only once it is complete, and a
+        checksum in it covers all of it.
         """
+        write_whole(path, _with_checksum(self._parquet()))
+
+    def _parquet(self) -> bytes:
         import pyarrow
         import pyarrow.parquet
 
         columns: dict[str, Any] = {
-            "policy": np.repeat(self.policies, self.runs),
+            "policy": pyarrow.array([name for name in self.policies for _ in range(self.runs)]),
             "run": np.tile(np.arange(self.runs), len(self.policies)),
         }
         for key in ("regret", "pulls", "plans", "empty", "arms"):
@@ -127,28 +137,45 @@ class Result:
                 columns[key] = _to_arrow(np.concatenate(tables))
         about = {"format": FORMAT, "checkpoints": self.checkpoints.tolist(), "info": self.info}
         table = pyarrow.table(columns).replace_schema_metadata(
-            {"structured_bandits": json.dumps(about)}
+            {"structured_bandits": json.dumps(about, default=_plain_value), "checksum": UNCHECKED}
         )
-        target = Path(path)
-        part = target.with_name(f"{target.name}.{os.getpid()}.part")
-        pyarrow.parquet.write_table(table, part)
-        part.replace(target)
+        file = pyarrow.BufferOutputStream()
+        pyarrow.parquet.write_table(table, file)
+        return file.getvalue().to_pybytes()
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:
-    """Read a result written by `Result.save`."""
+    """Read a result written by `Result.save`; a file that was damaged since is refused."""
+    content = Path(path).read_bytes()
+    place = content.rfind(MARK)
+    if place >= 0 and content != _with_checksum(content):
+        raise FileFormatError(f"{path} is damaged: its content does not match its checksum")
+    try:
+        table, about = _read_parquet(content)
+        number = about["format"]
+    except Exception:  # whatever the readers of Parquet and JSON make of a file that is not ours
+        raise FileFormatError(f"{path}: not a result saved by structured_bandits") from None
+    if number not in (FORMAT, UNCHECKED_FORMAT):
+        raise FileFormatError(
+            f"{path}: format {number!r}; this version reads formats {UNCHECKED_FORMAT} and {FORMAT}"
+        )
+    if (number == FORMAT) != (place >= 0):
+        raise FileFormatError(f"{path} is damaged: its checksum and its format do not go together")
+    try:
+        return _result(table, about)
+    except Exception:  # as above: a file without a checksum may hold anything
+        raise FileFormatError(f"{path} is damaged: its tables are not those of a result") from None
+
+
+def _read_parquet(content: bytes) -> tuple[Any, dict[str, Any]]:
     import pyarrow
     import pyarrow.parquet
 
-    try:
-        table = pyarrow.parquet.read_table(path)
-        about = json.loads(table.schema.metadata[b"structured_bandits"])
-    except (pyarrow.ArrowInvalid, KeyError, TypeError, json.JSONDecodeError):
-        raise FileFormatError(f"{path}: not a result saved by structured_bandits") from None
-    if about.get("format") != FORMAT:
-        raise FileFormatError(
-            f"{path}: format {about.get('format')!r}; this version reads format {FORMAT}"
-        )
+    table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
+    return table, json.loads(table.schema.metadata[b"structured_bandits"])
+
+
+def _result(table: Any, about: dict[str, Any]) -> Result:
     names = table["policy"].to_pylist()
     mine = {name: np.array([other == name for other in names]) for name in dict.fromkeys(names)}
     tables: dict[str, dict[str, Any]] = {}
@@ -157,6 +184,27 @@ def load_result(path: str | os.PathLike[str]) -> Result:
             rows = _from_arrow(table[key])
             tables[key] = {name: rows[chosen] for name, chosen in mine.items()}
     return Result(checkpoints=np.array(about["checkpoints"]), info=about["info"], **tables)
+
+
+def _with_checksum(content: bytes) -> bytes:
+    """Return the bytes of a file with the hash of all of them written into its place.
+
+    For the hash, the place itself counts as zeros. It is looked for from the end: in Parquet the notes
+    about a table come last, and this is the last of ours, so no name or number can be taken for it.
+    """
+    start = content.rfind(MARK) + len(MARK)
+    end = start + DIGITS
+    digest = hashlib.sha256(content[:start] + b"0" * DIGITS + content[end:]).hexdigest()
+    return content[:start] + digest.encode() + content[end:]
+
+
+def _plain_value(value: Any) -> Any:
+    """Return an array or a scalar of NumPy as JSON can hold it."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    raise ParameterError(
+        f"info: {value!r} cannot be saved; expected numbers, texts, lists and tables"
+    )
 
 
 def _to_arrow(table: Any) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from structured_bandits.errors import ParameterError
+from structured_bandits.experiments.paper.structures import STRUCTURES
 from structured_bandits.experiments.settings import Experiment, read_experiment
 
 FOLDER = Path(__file__).parent / "settings"
-PRESETS = ("equal-widths", "figures")
 IDS = (
     "fig1-left",
     "fig1-right",
@@ -35,4 +35,7 @@ def experiments(ids: tuple[str, ...], preset: str) -> list[Experiment]:
             accepted = ", ".join([*IDS, *GROUPS])
             raise ParameterError(f"experiment {each!r} is unknown; accepted are {accepted}")
         chosen += GROUPS.get(each, (each,))
-    return [read_experiment(FOLDER / f"{each}.toml", preset) for each in dict.fromkeys(chosen)]
+    return [
+        read_experiment(FOLDER / f"{each}.toml", preset, STRUCTURES)
+        for each in dict.fromkeys(chosen)
+    ]

@@ -8,9 +8,8 @@ parameter (errata, I-35). Arms are numbered from 1 in words, from 0 in the tests
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from structured_bandits.experiments.evidence import (
+    Claim,
     EarlyRegret,
     FewerPulls,
     Flat,
@@ -19,20 +18,7 @@ from structured_bandits.experiments.evidence import (
     LowerRegret,
     NeverPulls,
     ShareOfRegret,
-    Test,
 )
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement, where the paper makes it, and the experiment and test that decide it."""
-
-    id: str
-    statement: str
-    where: str
-    experiment: str
-    test: Test
-
 
 CLAIMS = (
     Claim(

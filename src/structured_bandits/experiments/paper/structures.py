@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from structured_bandits.environments.bernoulli import Bernoulli
+from structured_bandits.experiments.worlds import Named, Problem, RandomProblems
 from structured_bandits.structures.curves.structure import Closed, CurveStructure, Piece
 from structured_bandits.structures.finite.structure import FiniteStructure
 
@@ -84,3 +88,19 @@ def _other_than(arm: int, arms: int, rng: np.random.Generator) -> int:
     """Draw one of the other arms."""
     other = int(rng.integers(arms - 1))
     return other + (other >= arm)
+
+
+def draw_random(rng: np.random.Generator) -> Problem:
+    """Draw a random structure and its true model as a problem."""
+    structure, truth = random_structure(rng)
+    return Problem(structure, truth, Bernoulli(structure.means(truth)))
+
+
+#: What experiment files may name.
+STRUCTURES: Named = {
+    "paper:figure1-left": figure1_left,
+    "paper:figure1-left-flat": partial(figure1_left, informative=False),
+    "paper:figure1-right": figure1_right,
+    "paper:figure1-right-curves": figure1_right_as_curves,
+    "paper:random": RandomProblems(draw_random),
+}

@@ -1,4 +1,4 @@
-"""Running experiments: each policy's runs are saved as they finish, and never played twice.
+"""The runs of experiments: each policy's runs are saved as they finish, and never played twice.
 
 A file's name holds a key, the hash of all that decides its numbers: settings, structure, runs, seed,
 sources and versions. So a killed run continues where it was, another setting gets files of its own,
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import warnings
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -20,15 +19,16 @@ import numpy as np
 
 from structured_bandits.errors import FileFormatError, MeansOutsideUnitIntervalWarning
 from structured_bandits.experiments.settings import Experiment
-from structured_bandits.experiments.worlds import draw_random
+from structured_bandits.experiments.worlds import Problem, RandomProblems
 from structured_bandits.simulation.result import Result, load_result
 from structured_bandits.simulation.simulate import simulate, simulate_random
 from structured_bandits.simulation.workers import core_count
 from structured_bandits.sources import SOURCES_HASH
+from structured_bandits.writing import make_folder, safe_name, spelled
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunOptions:
     """How experiments are run."""
 
     out: Path
@@ -41,21 +41,21 @@ class Plan:
         return self.runs or experiment.runs
 
 
-def run_policy(experiment: Experiment, name: str, plan: Plan) -> Result:
+def run_policy(experiment: Experiment, name: str, options: RunOptions) -> Result:
     """Return the runs of one policy, from its file if it has been played."""
-    path = result_path(experiment, name, plan)
+    path = result_path(experiment, name, options)
     if path.exists():
         return _load(path, path.stem)
-    result = _play(experiment, name, plan)
+    result = _play(experiment, name, options)
     result.info["key"] = path.stem
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     result.save(path)
     return result
 
 
-def gather(experiment: Experiment, plan: Plan) -> Result:
+def gather(experiment: Experiment, options: RunOptions) -> Result:
     """Return the result of all policies of an experiment."""
-    parts = {name: run_policy(experiment, name, plan) for name in experiment.specs}
+    parts = {name: run_policy(experiment, name, options) for name in experiment.specs}
     first = next(iter(parts.values()))
     tables = {
         key: {name: getattr(part, key)[name] for name, part in parts.items()}
@@ -65,15 +65,15 @@ def gather(experiment: Experiment, plan: Plan) -> Result:
     return Result(checkpoints=first.checkpoints, **tables, info={**first.info, "policies": about})
 
 
-def result_path(experiment: Experiment, name: str, plan: Plan) -> Path:
+def result_path(experiment: Experiment, name: str, options: RunOptions) -> Path:
     """Return the file of a policy's runs."""
-    folder = plan.out / "data" / experiment.data
-    return folder / f"{name}-{key(experiment, name, plan)}.parquet"
+    folder = options.out / "data" / safe_name(experiment.data)
+    return folder / f"{spelled(name)}-{key(experiment, name, options)}.parquet"
 
 
-def key(experiment: Experiment, name: str, plan: Plan) -> str:
+def key(experiment: Experiment, name: str, options: RunOptions) -> str:
     """Return a hash of all that decides the numbers."""
-    problem = experiment.problem
+    problem = experiment.fixed
     about = {
         **experiment.plain,
         "fingerprint": problem.structure.fingerprint if problem else None,
@@ -81,26 +81,18 @@ def key(experiment: Experiment, name: str, plan: Plan) -> str:
         "horizon": experiment.horizon,
         "checkpoints": experiment.checkpoints,
         "policy": [name, experiment.specs[name]],
-        "runs": plan.runs_of(experiment),
-        "seed": plan.seed,
+        "runs": options.runs_of(experiment),
+        "seed": options.seed,
         "sources": SOURCES_HASH,
         "versions": [np.__version__, version("numba")],
     }
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def strangers(plan: Plan) -> list[Path]:
+def strangers(options: RunOptions) -> list[Path]:
     """Return the files among the data that this library did not name; nothing touches them."""
-    folder = plan.out / "data"
+    folder = options.out / "data"
     return [path for path in sorted(folder.rglob("*")) if path.is_file() and not _ours(path)]
-
-
-def sweep(plan: Plan) -> None:
-    """Remove the unfinished files of runs that were killed."""
-    for path in (plan.out / "data").rglob("*.parquet.*.part"):
-        process = path.name.split(".")[-2]
-        if process.isdigit() and not Path(f"/proc/{process}").exists() and os.path.isdir("/proc"):
-            path.unlink(missing_ok=True)
 
 
 def _ours(path: Path) -> bool:
@@ -125,32 +117,33 @@ def _load(path: Path, name: str) -> Result:
 
 def compile_for(experiment: Experiment, name: str) -> None:
     """Compile what a policy of an experiment needs, by playing a single pull."""
-    _play(replace(experiment, horizon=1), name, Plan(Path(), runs=1, workers=1))
+    _play(replace(experiment, horizon=1), name, RunOptions(Path(), runs=1, workers=1))
 
 
-def _play(experiment: Experiment, name: str, plan: Plan) -> Result:
-    options: dict[str, Any] = {
-        "runs": plan.runs_of(experiment),
-        "seed": plan.seed,
+def _play(experiment: Experiment, name: str, options: RunOptions) -> Result:
+    how: dict[str, Any] = {
+        "runs": options.runs_of(experiment),
+        "seed": options.seed,
         "checkpoints": experiment.checkpoints,
-        "workers": plan.workers or core_count(),
+        "workers": options.workers or core_count(),
     }
     problem = experiment.problem
-    with warnings.catch_warnings():  # random structures leave [0, 1] on purpose (errata, I-11)
+    with warnings.catch_warnings():  # random structures leave [0, 1] on purpose
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)
-        if problem is not None:
+        if isinstance(problem, Problem):
             chosen = {name: experiment.policy(name, problem)}
-            return simulate(chosen, problem.world, experiment.horizon, **options)
-        return simulate_random(_Draw(experiment, name), experiment.horizon, **options)
+            return simulate(chosen, problem.world, experiment.horizon, **how)
+        return simulate_random(_Draw(experiment, name, problem), experiment.horizon, **how)
 
 
 @dataclass(frozen=True)
 class _Draw:
-    """Draws a structure and, on it, one policy of an experiment; every policy meets the same ones."""
+    """Draws a problem and, on it, one policy of an experiment; every policy meets the same ones."""
 
     experiment: Experiment
     name: str
+    problems: RandomProblems
 
     def __call__(self, rng: np.random.Generator) -> tuple[dict[str, Any], Any]:
-        problem = draw_random(rng)
+        problem = self.problems.draw(rng)
         return {self.name: self.experiment.policy(self.name, problem)}, problem.world
