@@ -12,7 +12,7 @@ import structured_bandits
 ROOT = Path(structured_bandits.__file__).parent
 #: Each layer may import from itself and from those before it.
 LAYERS = [
-    {"errors", "arrays", "compilable", "records", "checks", "sources"},
+    {"errors", "extras", "arrays", "compilable", "records", "checks", "sources"},
     {"planning", "programs"},
     {"structures"},
     {"policies", "environments"},

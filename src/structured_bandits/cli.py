@@ -13,6 +13,7 @@ import click
 
 from structured_bandits import __version__
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructuredBanditsError
+from structured_bandits.extras import needs
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 
@@ -208,7 +209,8 @@ def _truth(structure: Structure, text: str) -> Any:
 
 
 def _draw(analysis: Any, horizon: int, beta: float, width: float, path: Path) -> None:
-    from matplotlib.figure import Figure
+    with _complaints(), needs("--figure", extra="report"):
+        from matplotlib.figure import Figure
 
     from structured_bandits.plots.structure import draw_structure, figure_size
 

@@ -29,5 +29,9 @@ class FileFormatError(StructuredBanditsError):
     """A file or a snapshot cannot be read; the message names the place."""
 
 
+class MissingExtraError(StructuredBanditsError, ImportError):
+    """A package that this needs is not installed; the message has the command that installs it."""
+
+
 class MeansOutsideUnitIntervalWarning(UserWarning):
     """A structure holds means outside [0, 1] (erratum I-11)."""

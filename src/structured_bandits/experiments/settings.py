@@ -17,6 +17,7 @@ from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import (
     FileFormatError,
     MeansOutsideUnitIntervalWarning,
+    MissingExtraError,
     StructuredBanditsError,
 )
 from structured_bandits.experiments.policies import POLICIES, build_policy
@@ -81,8 +82,8 @@ def read_experiment(path: Path, preset: str | None = None) -> Experiment:
     _check_keys(path, chosen)
     try:
         return _experiment(path, chosen, preset)
-    except FileFormatError:
-        raise
+    except (FileFormatError, MissingExtraError):
+        raise  # a missing package is no fault of the file
     except StructuredBanditsError as error:
         raise FileFormatError(f"{path}: {error}") from None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from structured_bandits.experiments.settings import Experiment
+from structured_bandits.extras import needs
 from structured_bandits.plots.pulls import draw_pulls, pull_counts
 from structured_bandits.plots.regret import draw_regret, regret_curves
 from structured_bandits.plots.structure import draw_structure, figure_size
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 def draw_experiment(experiment: Experiment, result: Result | None) -> Figure:
     """Return the figure of an experiment."""
-    from matplotlib.figure import Figure
+    with needs("A figure", extra="report"):
+        from matplotlib.figure import Figure
 
     problem = experiment.problem
     if experiment.figure == "structure" and problem is not None:
@@ -42,7 +44,8 @@ def draw_experiment(experiment: Experiment, result: Result | None) -> Figure:
 
 def numbers(experiment: Experiment, result: Result) -> pandas.DataFrame:
     """Return what a figure shows, as a table."""
-    import pandas
+    with needs("A table of numbers", extra="report"):
+        import pandas
 
     if experiment.figure == "pulls" and experiment.problem is not None:
         names = experiment.problem.structure.arm_names
@@ -89,7 +92,8 @@ def save_numbers(frame: pandas.DataFrame, stem: Path) -> None:
 
 def svg_text(figure: Figure) -> str:
     """Return a figure as SVG with real text, the same text for the same figure."""
-    import matplotlib
+    with needs("A figure", extra="report"):
+        import matplotlib
 
     file = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "structured-bandits"}):

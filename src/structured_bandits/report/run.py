@@ -20,6 +20,7 @@ from structured_bandits.experiments.runner import (
     sweep,
 )
 from structured_bandits.experiments.settings import Experiment
+from structured_bandits.extras import needs
 from structured_bandits.report.figures import (
     draw_experiment,
     inline_svg,
@@ -101,7 +102,8 @@ def run_all(
     chosen: list[Experiment], plan: Plan, say: Say
 ) -> tuple[dict[tuple[str, str], Result | None], float]:
     """Play what has not been played; return results by experiment and preset, and the seconds."""
-    from tqdm import tqdm
+    with needs("Running experiments", extra="cli"):
+        from tqdm import tqdm
 
     check_page(plan.out / "report.html")
     sweep(plan)

@@ -13,6 +13,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.errors import FileFormatError, ParameterError
+from structured_bandits.extras import needs
 
 if TYPE_CHECKING:
     import pandas
@@ -54,7 +55,8 @@ class Result:
         `t` is one of the checkpoints, by default the last. `width` says the confidence radius that
         each policy used: compare at equal widths.
         """
-        import pandas
+        with needs("Result.summary", extra="simulate"):
+            import pandas
 
         column = self._column(t)
         rows = {name: self._row(name, column) for name in self.policies}
@@ -86,7 +88,8 @@ class Result:
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a long table: policy, run, t, regret."""
-        import pandas
+        with needs("Result.to_frame", extra="simulate"):
+            import pandas
 
         runs, places = self.runs, len(self.checkpoints)
         return pandas.concat(
@@ -115,8 +118,9 @@ class Result:
 
         A row per policy and run. The file appears under its name only once it is complete.
         """
-        import pyarrow
-        import pyarrow.parquet
+        with needs("Result.save", extra="simulate"):
+            import pyarrow
+            import pyarrow.parquet
 
         columns: dict[str, Any] = {
             "policy": np.repeat(self.policies, self.runs),
@@ -137,8 +141,9 @@ class Result:
 
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result written by `Result.save`."""
-    import pyarrow
-    import pyarrow.parquet
+    with needs("sb.load_result", extra="simulate"):
+        import pyarrow
+        import pyarrow.parquet
 
     try:
         table = pyarrow.parquet.read_table(path)
@@ -161,7 +166,8 @@ def load_result(path: str | os.PathLike[str]) -> Result:
 
 def _to_arrow(table: Any) -> Any:
     """Return an Arrow column with a number, or a list of numbers, for each row."""
-    import pyarrow
+    with needs("Result.save", extra="simulate"):
+        import pyarrow
 
     if table.ndim == 1:
         return pyarrow.array(table)
@@ -170,7 +176,8 @@ def _to_arrow(table: Any) -> Any:
 
 def _from_arrow(column: Any) -> Any:
     """Return the table that `_to_arrow` was given."""
-    import pyarrow
+    with needs("sb.load_result", extra="simulate"):
+        import pyarrow
 
     array = column.combine_chunks()
     if pyarrow.types.is_fixed_size_list(array.type):
@@ -183,7 +190,8 @@ def mean_interval(samples: Floats) -> tuple[Floats, Floats, Floats]:
 
     With a single run there is no interval: its ends are nan.
     """
-    from scipy.special import stdtrit
+    with needs("A 95 % interval", extra="simulate"):
+        from scipy.special import stdtrit
 
     runs = len(samples)
     mean = samples.mean(axis=0)

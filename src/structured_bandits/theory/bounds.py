@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from structured_bandits.errors import ParameterError
+from structured_bandits.extras import needs
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.base import Policy, PolicyLike
@@ -25,6 +24,8 @@ from structured_bandits.theory.lower_bounds import (
 )
 
 if TYPE_CHECKING:
+    import pandas
+
     from structured_bandits.theory.analysis import Analysis
 
 
@@ -33,8 +34,11 @@ def bounds_table(
     horizon: int,
     policies: Mapping[str, PolicyLike] | Iterable[PolicyLike] | PolicyLike | None,
     convergence: float,
-) -> pd.DataFrame:
+) -> pandas.DataFrame:
     """Return the table of `Analysis.bounds`."""
+    with needs("Analysis.bounds", extra="polyhedral,report"):
+        import pandas
+
     if policies is None:
         policies = theorem_policies(analysis.structure, horizon)
     policies = _named(policies)
@@ -50,7 +54,7 @@ def bounds_table(
             constant_regret(analysis, horizon, sigma, convergence),
         ]
     rows.append(graves_lai_bound(analysis, horizon, "bernoulli", 0.5))
-    return pd.DataFrame([bound.row() for bound in rows])
+    return pandas.DataFrame([bound.row() for bound in rows])
 
 
 def _named(policies: Any) -> dict[str, PolicyLike]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError, StructuredBanditsError
+from structured_bandits.extras import needs
 from structured_bandits.structures.base import Structure
 
 
@@ -32,13 +33,9 @@ def cone_bound(features: Floats, gaps: Floats, best_arm: int, sigma: float) -> F
     others = np.arange(len(gaps)) != best_arm
     if not gaps[others].all():
         return np.where(gaps == 0.0, math.inf, 0.0) * others
-    try:
+    with needs("Analysis.lower_bound(method='cone')", extra="cones"):
         import clarabel
-    except ImportError:
-        raise ParameterError(
-            "method='cone' needs clarabel: pip install 'structured-bandits[cones]'"
-        ) from None
-    from scipy import sparse
+        from scipy import sparse
 
     matrix, right, sizes = _program(features[others], features[best_arm], gaps[others], sigma)
     count = int(others.sum())

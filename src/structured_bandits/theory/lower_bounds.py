@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from structured_bandits.errors import MissingExtraError
+from structured_bandits.extras import needs
 from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
 from structured_bandits.theory.classes import outside_constant_regret, outside_worst_case
 
@@ -20,7 +22,8 @@ def omega(x: float) -> int:
     """
     if x <= math.e:
         return 1
-    from scipy.special import lambertw
+    with needs("Analysis.bounds", extra="polyhedral,report"):
+        from scipy.special import lambertw
 
     # the larger root of z = x log z is -x W(-1/x) on the lower branch
     return math.ceil(-x * float(lambertw(-1.0 / x, -1).real))
@@ -54,6 +57,8 @@ def graves_lai_bound(analysis: Analysis, horizon: int, family: str, sigma: float
     constant, why = math.nan, ""
     try:
         constant = analysis.lower_bound(family, sigma).constant
+    except MissingExtraError:
+        raise  # says nothing about the bound
     except ValueError as error:
         why = str(error)
     return Bound(
