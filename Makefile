@@ -1,7 +1,7 @@
 # make reproduce   the paper's experiments: sets up, simulates, prints which claims hold, writes a page
 # make test        lint, types, tests, examples in the documentation
-# make test-lowest the lowest versions that pyproject.toml allows, on the tests named below
-# make test-pre    newest versions, pre-releases included, on the same tests
+# make test-lowest the lowest versions that pyproject.toml allows, on the tests named below and the site
+# make test-pre    newest versions, pre-releases included, on the same
 # make bench       speed, as ratios from one run
 # make theorems    mean regret on 50 random structures beside the bounds of the theorems
 # make verdicts    the verdicts on the paper's claims for five seeds
@@ -37,13 +37,14 @@ test-lowest:
 test-pre:
 	$(call other_versions,.venv-pre,--prerelease allow)
 
-# $(call other_versions,environment,how uv chooses versions): set it up afresh, say what is in it, test
+# $(call other_versions,environment,how uv chooses versions): set it up afresh, say what is in it, test, build the site
 define other_versions
 	$(PYTHON) -m venv --clear $(1)
 	$(1)/bin/python -m pip install --quiet uv
-	$(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2) --editable '.[dev]'
+	$(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2) --editable '.[dev,docs]'
 	$(1)/bin/uv pip list --python $(1)/bin/python
 	$(1)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(VERSIONS)
+	$(1)/bin/sphinx-build -W --keep-going -q -b html docs $(1)/html
 endef
 
 lint: $(READY)
