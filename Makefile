@@ -1,5 +1,7 @@
 # make reproduce   the paper's experiments: sets up, simulates, prints which claims hold, writes a page
 # make test        lint, types, tests, examples in the documentation
+# make test-lowest the lowest versions that pyproject.toml allows, on the tests named below and the site
+# make test-pre    newest versions, pre-releases included, on the same
 # make bench       speed, as ratios from one run
 # make theorems    mean regret on 50 random structures beside the bounds of the theorems
 # make verdicts    the verdicts on the paper's claims for five seeds
@@ -15,13 +17,35 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: reproduce test lint bench theorems verdicts docs soak clean
+.PHONY: reproduce test test-lowest test-pre lint bench theorems verdicts docs soak clean
 
 reproduce: $(READY)
 	$(BIN)/structured-bandits reproduce
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# What meets other packages most: policies, simulations and their files, agents, structures, solvers,
+# theory, figures. The cases that play against the oracles are our own arithmetic and stay with `make test`.
+VERSIONS := tests/live tests/policies/test_policies.py tests/policies/test_regret.py tests/programs \
+	tests/simulation tests/structures/test_structures.py tests/structures/test_knowledge.py \
+	tests/theory/test_theory.py tests/test_cli.py tests/test_extras.py
+
+test-lowest:
+	$(call other_versions,.venv-lowest,--resolution lowest-direct)
+
+test-pre:
+	$(call other_versions,.venv-pre,--prerelease allow)
+
+# $(call other_versions,environment,how uv chooses versions): set it up afresh, say what is in it, test, build the site
+define other_versions
+	$(PYTHON) -m venv --clear $(1)
+	$(1)/bin/python -m pip install --quiet uv
+	$(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2) --editable '.[dev,docs]'
+	$(1)/bin/uv pip list --python $(1)/bin/python
+	$(1)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(VERSIONS)
+	$(1)/bin/sphinx-build -W --keep-going -q -b html docs $(1)/html
+endef
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -64,5 +88,5 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) docs/_build results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-pre docs/_build results .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

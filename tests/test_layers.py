@@ -14,6 +14,7 @@ ROOT = Path(structured_bandits.__file__).parent
 LAYERS = [
     {
         "errors",
+        "extras",
         "arrays",
         "compilable",
         "records",

@@ -1,7 +1,7 @@
 """Bandits whose arms are related: structures, policies that exploit them, simulation, live agents.
 
 Importing this package loads NumPy and nothing else that is heavy: Numba, SciPy, pandas and Matplotlib
-are imported by the functions that need them.
+are imported by the functions that need them, and are extras of the package.
 """
 
 from structured_bandits import sources  # stays first: it hashes what is about to be loaded
@@ -12,6 +12,7 @@ from structured_bandits.errors import (
     DecisionError,
     FileFormatError,
     MeansOutsideUnitIntervalWarning,
+    MissingExtraError,
     OutputError,
     ParameterError,
     RewardError,
@@ -78,6 +79,7 @@ __all__ = [
     "GreedyMLE",
     "ImprovedUCB",
     "MeansOutsideUnitIntervalWarning",
+    "MissingExtraError",
     "Now",
     "Outcome",
     "OutputError",

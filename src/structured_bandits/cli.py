@@ -18,6 +18,7 @@ from structured_bandits.errors import (
     StructuredBanditsError,
 )
 from structured_bandits.experiments.paper.words import PRESETS
+from structured_bandits.extras import needs
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.writing import check_file, check_files, write_whole
@@ -230,7 +231,8 @@ def _check_figure(path: Path) -> None:
 
 
 def _draw(analysis: Any, horizon: int, beta: float, width: float, path: Path) -> None:
-    from matplotlib.figure import Figure
+    with _complaints(), needs("--figure", extra="report"):
+        from matplotlib.figure import Figure
 
     from structured_bandits.plots.structure import draw_structure, figure_size
     from structured_bandits.report.figures import write_figure

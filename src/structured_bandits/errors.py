@@ -33,6 +33,10 @@ class OutputError(StructuredBanditsError, OSError):
     """A file cannot be written; the message names it and says why. It is an `OSError` too."""
 
 
+class MissingExtraError(StructuredBanditsError, ImportError):
+    """A package that this needs is not installed; the message has the command that installs it."""
+
+
 class SlowSimulationWarning(UserWarning):
     """Simulations will be slower than they could be; the message says why and what helps."""
 

@@ -21,6 +21,7 @@ from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import (
     FileFormatError,
     MeansOutsideUnitIntervalWarning,
+    MissingExtraError,
     StructuredBanditsError,
 )
 from structured_bandits.experiments.policies import build_policy, keys_of
@@ -97,8 +98,8 @@ def read_experiment(
         chosen = _with_preset(path, _content(path), preset)
         _check_keys(path, chosen)
         return _experiment(path, chosen, preset, named)
-    except FileFormatError:
-        raise
+    except (FileFormatError, MissingExtraError):
+        raise  # a missing package is no fault of the file
     except StructuredBanditsError as error:
         raise FileFormatError(f"{path}: {error}") from None
     except RecursionError:

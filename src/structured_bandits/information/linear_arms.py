@@ -56,7 +56,9 @@ def _cheapest(arms: Floats, best: Floats, gaps: Floats, sigma: float) -> Floats:
     matrix, right, (equations, limits) = _program(arms, best, gaps, sigma)
     cost = np.zeros(matrix.shape[1])
     cost[: len(gaps)] = gaps
-    found = least_over_cones(cost, matrix, right, equations, limits, "method='cone'")
+    found = least_over_cones(
+        cost, matrix, right, equations, limits, "Analysis.lower_bound(method='cone')"
+    )
     return found[: len(gaps)]
 
 

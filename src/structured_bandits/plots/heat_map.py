@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
+from structured_bandits.extras import needs
 from structured_bandits.plots.labels import name_ticks, plain
 from structured_bandits.plots.removals import Removal
 from structured_bandits.structures.finite.structure import FiniteStructure
@@ -89,7 +90,8 @@ def _words(
 def _frame(
     ax: Axes, model: float, arm: float, models: float, arms: float, colour: str, sideways: bool
 ) -> None:
-    from matplotlib.patches import Rectangle
+    with needs("A figure", extra="report"):
+        from matplotlib.patches import Rectangle
 
     corner = (model, arm) if sideways else (arm, model)
     width, height = (models, arms) if sideways else (arms, models)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.plots.axes import fresh_axes
 from structured_bandits.plots.labels import (
     NUMBERS,
     legend_below,
@@ -43,9 +44,7 @@ def draw_pulls(
 ) -> Axes:
     """Draw mean pulls of each arm as bars with 95 % intervals; `skip` leaves an arm out."""
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+        ax = fresh_axes()
     arms = [arm for arm in range(len(arm_names)) if arm != skip]
     width = 0.8 / len(result.policies)
     for number, (name, counts) in enumerate(pull_counts(result).items()):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
+from structured_bandits.plots.axes import fresh_axes
 from structured_bandits.plots.labels import NUMBERS, legend_below, legend_label, plain
 from structured_bandits.simulation.result import Result, mean_interval
 
@@ -39,9 +40,7 @@ def regret_curves(result: Result) -> dict[str, RegretCurve]:
 def draw_regret(result: Result, ax: Axes | None = None) -> Axes:
     """Draw mean regret (solid) with its 95 % band and the median (dotted) of each policy."""
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+        ax = fresh_axes()
     for name, curve in regret_curves(result).items():
         (line,) = ax.plot(curve.t, curve.mean, label=legend_label(plain(name)))
         ax.fill_between(curve.t, curve.low, curve.high, color=line.get_color(), alpha=0.2, lw=0)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from structured_bandits.plots.axes import fresh_axes
 from structured_bandits.plots.heat_map import draw_heat_map, heat_map_size
 from structured_bandits.plots.labels import plain
 from structured_bandits.plots.mean_ranges import draw_mean_ranges
@@ -42,9 +43,7 @@ def draw_structure(
     """Draw the structure, its truth and the gaps that remove the arms."""
     structure = analysis.structure
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=figure_size(structure), layout="constrained")
+        ax = fresh_axes(figure_size(structure))
     gaps = removals(analysis, horizon, beta, largest_gap)
     if isinstance(structure, CurveStructure):
         _draw_curves(structure, analysis, gaps, ax)

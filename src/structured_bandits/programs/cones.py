@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.errors import ParameterError, StructuredBanditsError
+from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.extras import needs
 
 ACCURACY = 1e-10  # of the gap between the program and its dual, and of the constraints
 
@@ -24,13 +25,9 @@ def least_over_cones(
     triples (a, b, c) with |(b, c)| <= a. `asked_by` is what the user wrote to get here, for the message
     if clarabel is missing.
     """
-    try:
+    with needs(asked_by, extra="cones"):
         import clarabel
-    except ImportError:
-        raise ParameterError(
-            f"{asked_by} needs clarabel: pip install 'structured-bandits[cones]'"
-        ) from None
-    from scipy import sparse
+        from scipy import sparse
 
     settings = clarabel.DefaultSettings()
     settings.verbose = False

@@ -13,11 +13,13 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.extras import needs
 
 # Leads and slacks must exceed this to count as positive, and means closer than this are equal. It is
 # absolute: rewards are taken to be of order one.
 TOLERANCE = 1e-9
 CERTIFIED = 1e-10  # by how much a certificate may be off, relative to the numbers in it
+PROGRAMS = "Solving programs (polytopes, the Graves-Lai bound)"  # what daqp and highspy are for
 LARGE = 100_000  # entries of the matrix from which on HiGHS is asked first
 INFINITE = 1e30  # what daqp takes for no bound
 SETTINGS = {"eps_prox": 1.0, "eta_prox": 1e-13, "primal_tol": 1e-12, "iter_limit": 1000}
@@ -96,7 +98,8 @@ class LinearProgram:
         if warm.model is not None:
             warm.model.update(bupper=high, blower=low)
             return 0
-        import daqp
+        with needs(PROGRAMS, extra="polyhedral"):
+            import daqp
 
         warm.model = daqp.Model()
         warm.model.settings = SETTINGS
@@ -142,7 +145,8 @@ def maximise(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> S
 
 def by_highs(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> Solution:
     """Solve one linear program by HiGHS."""
-    import highspy
+    with needs(PROGRAMS, extra="polyhedral"):
+        import highspy
 
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
@@ -175,7 +179,8 @@ def by_highs(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> S
 
 
 def _highs_program(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> Any:
-    import highspy
+    with needs(PROGRAMS, extra="polyhedral"):
+        import highspy
 
     program = highspy.HighsLp()
     program.num_col_, program.num_row_ = len(objective), len(rows)

@@ -6,7 +6,15 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.programs.linear import INFINITE, SETTINGS, TOLERANCE, near_one, scales
+from structured_bandits.extras import needs
+from structured_bandits.programs.linear import (
+    INFINITE,
+    PROGRAMS,
+    SETTINGS,
+    TOLERANCE,
+    near_one,
+    scales,
+)
 
 
 def least_quadratic(
@@ -42,7 +50,8 @@ def _least_scaled(
 
     It is by its multipliers: they balance the slope there, and press on no row that is not at its end.
     """
-    import daqp
+    with needs(PROGRAMS, extra="polyhedral"):
+        import daqp
 
     heights = near_one(np.abs(rows * widths).max(axis=1, initial=0.0))
     bent, pushed = widths[:, None] * curvature * widths, widths * slope

@@ -19,7 +19,7 @@ def analysis_data(
     reward_range: tuple[float, float] = (0.0, 1.0),
 ) -> dict[str, Any]:
     """Return everything the report says as plain data; infinity is "inf", None stands for unknown."""
-    from structured_bandits.theory.bounds import theorem_policies  # imports pandas
+    from structured_bandits.theory.bounds import theorem_policies
 
     structure = analysis.structure
     policies = theorem_policies(structure, horizon, reward_range)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from structured_bandits.extras import needs
 from structured_bandits.plots.pulls import draw_pulls, pull_counts
 from structured_bandits.plots.regret import draw_regret, regret_curves
 from structured_bandits.plots.structure import draw_structure, figure_size
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 def draw_figure(shown: Shown) -> Figure:
     """Return the figure."""
-    from matplotlib.figure import Figure
+    with needs("A figure", extra="report"):
+        from matplotlib.figure import Figure
 
     problem = shown.problem
     if shown.kind == "structure" and problem is not None:
@@ -43,7 +45,8 @@ def draw_figure(shown: Shown) -> Figure:
 
 def numbers(shown: Shown, result: Result) -> pandas.DataFrame:
     """Return what a figure shows, as a table."""
-    import pandas
+    with needs("A table of numbers", extra="report"):
+        import pandas
 
     if shown.kind == "pulls" and shown.problem is not None:
         names = shown.problem.structure.arm_names
@@ -107,7 +110,8 @@ def save_numbers(frame: pandas.DataFrame, folder: Path, name: str) -> None:
 
 def svg_text(figure: Figure) -> str:
     """Return a figure as SVG with real text, the same text for the same figure."""
-    import matplotlib
+    with needs("A figure", extra="report"):
+        import matplotlib
 
     file = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "structured-bandits"}):

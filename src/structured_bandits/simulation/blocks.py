@@ -14,6 +14,7 @@ import numpy as np
 
 from structured_bandits.arrays import Ints
 from structured_bandits.errors import ParameterError
+from structured_bandits.extras import needs
 from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation import engine as python_engine
 from structured_bandits.simulation.compatibility import check_together
@@ -147,6 +148,7 @@ def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:
 def _engine(engine: str, policy: PolicyLike, world: WorldLike) -> Callable[..., Any]:
     if engine == "python" or needs_python(policy):
         return python_engine.run_many
-    from structured_bandits.simulation.compiled import engine_for
+    with needs("sb.simulate", extra="simulate", otherwise="; engine='python' does without, slowly"):
+        from structured_bandits.simulation.compiled import engine_for
 
     return engine_for(policy, world)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.errors import FileFormatError, ParameterError
+from structured_bandits.errors import FileFormatError, MissingExtraError, ParameterError
+from structured_bandits.extras import needs
 from structured_bandits.writing import write_whole
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class Result:
         `t` is one of the checkpoints, by default the last. `width` says the confidence radius that
         each policy used: compare at equal widths.
         """
-        import pandas
+        with needs("Result.summary", extra="simulate"):
+            import pandas
 
         column = self._column(t)
         rows = {name: self._row(name, column) for name in self.policies}
@@ -92,7 +94,8 @@ class Result:
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a long table: policy, run, t, regret."""
-        import pandas
+        with needs("Result.to_frame", extra="simulate"):
+            import pandas
 
         runs, places = self.runs, len(self.checkpoints)
         return pandas.concat(
@@ -125,8 +128,9 @@ class Result:
         write_whole(path, _with_checksum(self._parquet()))
 
     def _parquet(self) -> bytes:
-        import pyarrow
-        import pyarrow.parquet
+        with needs("Result.save", extra="simulate"):
+            import pyarrow
+            import pyarrow.parquet
 
         columns: dict[str, Any] = {
             "policy": pyarrow.array([name for name in self.policies for _ in range(self.runs)]),
@@ -153,6 +157,8 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     try:
         table, about = _read_parquet(content)
         number = about["format"]
+    except MissingExtraError:
+        raise  # no fault of the file
     except Exception:  # whatever the readers of Parquet and JSON make of a file that is not ours
         raise FileFormatError(f"{path}: not a result saved by structured_bandits") from None
     if number not in (FORMAT, UNCHECKED_FORMAT):
@@ -168,8 +174,9 @@ def load_result(path: str | os.PathLike[str]) -> Result:
 
 
 def _read_parquet(content: bytes) -> tuple[Any, dict[str, Any]]:
-    import pyarrow
-    import pyarrow.parquet
+    with needs("sb.load_result", extra="simulate"):
+        import pyarrow
+        import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
     return table, json.loads(table.schema.metadata[b"structured_bandits"])
@@ -209,7 +216,8 @@ def _plain_value(value: Any) -> Any:
 
 def _to_arrow(table: Any) -> Any:
     """Return an Arrow column with a number, or a list of numbers, for each row."""
-    import pyarrow
+    with needs("Result.save", extra="simulate"):
+        import pyarrow
 
     if table.ndim == 1:
         return pyarrow.array(table)
@@ -218,7 +226,8 @@ def _to_arrow(table: Any) -> Any:
 
 def _from_arrow(column: Any) -> Any:
     """Return the table that `_to_arrow` was given."""
-    import pyarrow
+    with needs("sb.load_result", extra="simulate"):
+        import pyarrow
 
     array = column.combine_chunks()
     if pyarrow.types.is_fixed_size_list(array.type):
@@ -231,7 +240,8 @@ def mean_interval(samples: Floats) -> tuple[Floats, Floats, Floats]:
 
     With a single run there is no interval: its ends are nan.
     """
-    from scipy.special import stdtrit
+    with needs("A 95 % interval", extra="simulate"):
+        from scipy.special import stdtrit
 
     runs = len(samples)
     mean = samples.mean(axis=0)

@@ -6,7 +6,8 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from typing import Any
 
@@ -212,5 +213,6 @@ def _versions(engine: str) -> dict[str, str]:
         "platform": f"{sys.platform} {platform.machine()}",
     }
     if engine == "compiled":
-        versions["numba"] = version("numba")
+        with suppress(PackageNotFoundError):  # policies that solve programs play without it
+            versions["numba"] = version("numba")
     return versions

@@ -215,7 +215,7 @@ class Analysis:
         `convergence` is the constant c of Theorem 6, which concerns policies that play arm i at most
         c log(t) / Delta_i^2 times in t pulls, in every model.
         """
-        from structured_bandits.theory.bounds import bounds_table  # pandas takes a second to import
+        from structured_bandits.theory.bounds import bounds_table
 
         convergence = checked_above("convergence", convergence, 0.0)
         return bounds_table(

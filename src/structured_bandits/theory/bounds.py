@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from structured_bandits.errors import ParameterError
+from structured_bandits.extras import needs
 from structured_bandits.information.truth import Truth
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.policies.asae import ASAE
@@ -27,14 +26,20 @@ from structured_bandits.theory.lower_bounds import (
     truth_checks,
 )
 
+if TYPE_CHECKING:
+    import pandas
+
 
 def bounds_table(
     truth: Truth,
     horizon: int,
     policies: Mapping[str, PolicyLike] | Iterable[PolicyLike] | PolicyLike | None,
     convergence: float,
-) -> pd.DataFrame:
+) -> pandas.DataFrame:
     """Return the table of `Analysis.bounds`."""
+    with needs("Analysis.bounds", extra="polyhedral,report"):
+        import pandas
+
     if policies is None:
         policies = theorem_policies(truth.structure, horizon)
     policies = _named(policies)
@@ -50,7 +55,7 @@ def bounds_table(
             constant_regret(truth, horizon, sigma, convergence),
         ]
     rows.append(graves_lai_bound(truth, horizon, "bernoulli", 0.5))
-    return pd.DataFrame([bound.row() for bound in rows])
+    return pandas.DataFrame([bound.row() for bound in rows])
 
 
 def _named(policies: Any) -> dict[str, PolicyLike]:

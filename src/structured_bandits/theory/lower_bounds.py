@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from structured_bandits.errors import MissingExtraError
+from structured_bandits.extras import needs
 from structured_bandits.information.graves_lai import cheapest_allocation
 from structured_bandits.information.truth import Truth
 from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
@@ -18,7 +20,8 @@ def omega(x: float) -> int:
     """
     if x <= math.e:
         return 1
-    from scipy.special import lambertw
+    with needs("Analysis.bounds", extra="polyhedral,report"):
+        from scipy.special import lambertw
 
     # the larger root of z = x log z is -x W(-1/x) on the lower branch
     return math.ceil(-x * float(lambertw(-1.0 / x, -1).real))
@@ -52,6 +55,8 @@ def graves_lai_bound(truth: Truth, horizon: int, family: str, sigma: float) -> B
     constant, why = math.nan, ""
     try:
         constant = cheapest_allocation(truth, family, sigma).constant
+    except MissingExtraError:
+        raise  # says nothing about the bound
     except ValueError as error:
         why = str(error)
     return Bound(

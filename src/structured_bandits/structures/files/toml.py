@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from structured_bandits.errors import FileFormatError, StructuredBanditsError
+from structured_bandits.errors import FileFormatError, MissingExtraError, StructuredBanditsError
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.builders.combine import (
     Constraint,
@@ -99,7 +99,7 @@ def build_structure(
         wanted = _constraints(table.get("constraints", []), place)
         structure = intersection(structure, wanted) if wanted else structure
         return scaled(structure, table["factors"]) if "factors" in table else structure
-    except FileFormatError:
+    except (FileFormatError, MissingExtraError):
         raise
     except StructuredBanditsError as error:
         raise FileFormatError(f"{place}: {error}") from None
