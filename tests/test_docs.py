@@ -92,6 +92,13 @@ def test_every_erratum_is_listed() -> None:
         assert re.search(rf"^## I-{number}\b", text, re.MULTILINE), number
 
 
+def test_the_citation_file_names_this_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text()
+    assert re.findall(r"^version: (\S+)$", text, re.MULTILINE) == [sb.__version__]
+    for author in ("Tirinzoni", "Lazaric", "Restelli"):
+        assert f"family-names: {author}\n" in text
+
+
 # ------------------------------------------------------------------------ what the code cites
 
 #: `docs/planning.md 3.2`, or several: `docs/planning.md 1.2, 7.2 and 9`.
