@@ -194,26 +194,6 @@ def test_nothing_cites_notes_that_are_not_here() -> None:
         assert not notes.findall(path.read_text()), path
 
 
-def test_protectors_may_come_in_later() -> None:
-    """The example of docs/planning.md 3.2: the choice is sure after 7 pulls but not after 5."""
-    models = [[0.2, 0.6], [0.4, 0.5], [0.2, 0.2], [0.3, 0.8]]
-    policy = sb.SUCB(sb.FiniteStructure(models), alpha=0.4)
-
-    def choices(extra: int) -> set[int]:
-        chosen = set()
-        for ones in range(extra + 1):
-            agent = sb.Agent(policy)
-            agent.learn([13, 9 + extra], [1, 4 + ones])
-            chosen.add(agent.ask().arm)
-        return chosen
-
-    certain = [choices(extra) == {1} for extra in range(9)]
-    assert certain == [True] * 5 + [False] * 2 + [True] * 2
-    agent = sb.Agent(policy)
-    agent.learn([13, 9], [1, 4])
-    assert 1 <= agent.plan[1] <= 5
-
-
 # --------------------------------------------------------------------- how to add a structure
 
 
