@@ -1,6 +1,9 @@
-"""Which models may protect a choice: two small examples, played by agents from logged data."""
+"""Models that protect a choice and models that threaten it: small examples, played by agents from logged data."""
 
 from __future__ import annotations
+
+import numpy as np
+import pytest
 
 import structured_bandits as sb
 
@@ -38,3 +41,25 @@ def test_a_model_that_is_out_does_not_protect_before_it_comes_in() -> None:
     assert later.ask().arm == 1
     assert agent.ask().arm == 0
     assert agent.plan[0] <= 3
+
+
+def test_a_mean_above_every_reward_may_be_within_reach_before_the_end() -> None:
+    """docs/planning.md 2.3: the second model's mean of arm 1 is 1.4, and rewards end at 1.
+
+    Found by a mutant that the other tests of planning let live: a band with an end above the rewards
+    would plan 30 pulls of arm 1, but after 28 rewards of 1 the choice is arm 0.
+    """
+    with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
+        structure = sb.PolyhedralStructure([single_model([0.7, 0.85]), single_model([1.5, 1.4])])
+    policy = sb.SUCB(structure, alpha=2.0)
+    agent, later = sb.Agent(policy), sb.Agent(policy)
+    agent.learn([12, 24], [8, 24])
+    later.learn([12, 24 + 28], [8, 24 + 28])
+    assert later.ask().arm == 0
+    assert agent.ask().arm == 1
+    assert agent.plan[1] <= 28
+
+
+def single_model(means: list[float]) -> sb.Polytope:
+    nothing = np.zeros(0)
+    return sb.Polytope(np.zeros((len(means), 0)), means, np.zeros((0, 0)), nothing, nothing)
