@@ -4,7 +4,7 @@ The opponents are Numba loops that decide and draw one pull at a time (pull_by_p
 policy, structure and horizon. For SUCB there are three: one that computes the confidence set anew at
 each pull, as the definition reads, one that goes through sorted models and stops early, and one that
 also remembers which arm excluded a model. The aims are meant for the first: the table that they come
-from (PLANNING) counts keeping the set as a gain over the loop by hand.
+from counts keeping the set as a gain over the loop by hand.
 
 The library plays many runs in one compiled call (`engine.play_many`); times are per run, medians of
 repetitions that take turns.

@@ -117,7 +117,11 @@ BAD_PARAMETERS: list[tuple[Callable[[], Any], str]] = [
         lambda: sb.ASAE(R, reading=sb.Reading(clock="ticks")),
         "reading.clock='ticks': expected 'length' or 'time'",
     ),
-    (lambda: sb.WAGP(R), "expected a CurveStructure"),
+    (
+        lambda: sb.WAGP(R),
+        "WAGP cannot play on structure=FiniteStructure(4 models × 4 arms, 4 arms best in some model): "
+        "it asks for 'closest_parameter', which such a structure does not answer; use ASAE",
+    ),
     (lambda: sb.GreedyMLE(None), "structure=None: expected a structure"),
     (
         lambda: sb.UCB(R, reward_range=(1, 0)),
@@ -290,7 +294,7 @@ def test_a_users_policy_must_have_the_worlds_arms() -> None:
 def test_compiled_code_needs_named_tuples() -> None:
     class Plain:
         n_arms = 4
-        init = plan = observe = Lazy.init
+        init, plan, observe = Lazy.init, Lazy.plan, Lazy.observe
 
     with pytest.raises(sb.ParameterError, match="Plain is not a NamedTuple"):
         sb.simulate(Plain(), WORLD, 10)

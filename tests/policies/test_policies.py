@@ -129,7 +129,7 @@ def test_an_inactive_arm_is_never_pulled_again() -> None:
 
 
 def test_sucb_never_looks_at_arm_two_of_the_left_structure() -> None:
-    """Regression of the specification: equal seeds give equal play on L and L'."""
+    """SUCB never pulls the arm that differs: equal seeds give equal play on L and L'."""
     world = sb.Bernoulli(L.means(0.1))
     plays = [
         sb.simulate(sb.SUCB(structure), world, 10_000, runs=20, record_arms=True).arms["SUCB"]

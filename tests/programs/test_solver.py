@@ -14,6 +14,7 @@ import structured_bandits as sb
 from structured_bandits.programs.linear import (
     TOLERANCE,
     LinearProgram,
+    WarmStart,
     by_highs,
     dual_bound,
     maximise,
@@ -45,7 +46,7 @@ def test_both_solvers_agree_on_5000_programs() -> None:
     met: Counter[str] = Counter()
     for _ in range(5000):
         objective, rows, lower, upper = draw(rng)
-        ours = LinearProgram(objective, rows)._by_daqp(lower, upper)
+        ours = LinearProgram(objective, rows)._by_daqp(lower, upper, WarmStart())
         highs = by_highs(objective, rows, lower, upper)
         met.update([highs.status])
         if ours is None:  # then HiGHS is asked; without these two solvers would be for show
@@ -66,12 +67,12 @@ def test_a_warm_start_changes_nothing() -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
         objective, rows = rng.normal(size=3), rng.normal(size=(12, 3))
-        warm = LinearProgram(objective, rows)
+        program, warm = LinearProgram(objective, rows), WarmStart()
         centre = rows @ rng.normal(size=3)
         for _ in range(100):
             lower = centre - rng.random(12)
             upper = centre + rng.random(12)
-            found, cold = warm.solve(lower, upper), maximise(objective, rows, lower, upper)
+            found, cold = program.solve(lower, upper, warm), maximise(objective, rows, lower, upper)
             assert found.value == pytest.approx(cold.value, abs=1e-10)
             centre += 0.05 * rng.normal(size=12)
 

@@ -58,7 +58,7 @@ class Bernoulli(World, _Bernoulli):
 
         All pulls are drawn at once. If they have too many zeros, each of the orders they may have come
         in is equally likely: pulls are taken back from the end, the last being a zero with the share
-        of zeros among them, until it is the zero at which to stop.
+        of zeros among them, until it is the zero at which to stop (docs/planning.md 1.3).
         """
         zeros = count - self.draw(arm, pulls, count, rng).total
         while zeros > misses:

@@ -16,6 +16,7 @@ from structured_bandits.experiments.saved_runs import (
     strangers,
 )
 from structured_bandits.experiments.settings import Experiment
+from structured_bandits.extras import needs
 from structured_bandits.plots.labels import printable
 from structured_bandits.report.figures import (
     draw_figure,
@@ -53,7 +54,8 @@ def compare(experiment: Experiment, options: RunOptions, say: Say) -> Path:
 
 def run_all(chosen: Sequence[Experiment], options: RunOptions, say: Say) -> tuple[Results, float]:
     """Play what has not been played; return results by experiment and preset, and the seconds."""
-    from tqdm import tqdm
+    with needs("An experiment", extra="simulate"):
+        from tqdm import tqdm
 
     sweep_unfinished(options.out.glob("*.part"))
     for folder in ("data", "figures", "numbers"):

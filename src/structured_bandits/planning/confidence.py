@@ -129,8 +129,8 @@ def after_pulls(pulls: int, total: float, extra: int, prospect: Prospect, budget
 
     The band is that of the last pull and holds for the earlier ones too: for a mean m <= top,
     (top - m) j + sqrt(budget_j (pulls + j)) grows with j, so a model once reachable from below stays
-    so (PLANNING, C1), and likewise from above (C3). For means outside the rewards' range this fails, so
-    a band that leaves the range has no end on that side.
+    so (docs/planning.md 2.3), and likewise from above. For means outside the rewards' range this fails,
+    so a band that leaves the range has no end on that side.
     """
     count = pulls + extra
     lowest = (total + extra * prospect.bottom) / count

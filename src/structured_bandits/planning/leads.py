@@ -50,6 +50,6 @@ def lead_drift(root: float, own: float, widest: float, pulls: int, growth: float
 
     The index of an arm is mean + root / sqrt(pulls), with 1 / sqrt(pulls) = `own`; that part falls no
     faster than its tangent at first. The others' indices grow with root, relatively by `growth` a pull,
-    and no faster later on (PLANNING, UCB).
+    and no faster later on (docs/planning.md 7.1).
     """
     return root * (0.5 * own + widest * pulls * growth)

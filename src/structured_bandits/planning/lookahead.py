@@ -2,8 +2,8 @@
 
 A policy that offers `certain(state, arm, now, extra)` says whether it is sure to choose `arm` again
 after each of the next `extra` pulls of it, whatever rewards in the declared range come. The answer must
-be monotone: sure of a longer run implies sure of a shorter one (PLANNING, Theorem and its last
-sentence). A shorter plan is always right, so the search stops within 1/16 of the longest.
+be monotone: sure of a longer run implies sure of a shorter one (docs/planning.md 3.1). A shorter plan
+is always right, so the search stops within 1/16 of the longest.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class LooksAhead(Protocol):
 def certain_pulls(policy: LooksAhead, state: Any, arm: int, now: Now) -> int:
     """Return a number of pulls, from 1 to now.limit, in which `arm` is certain to be chosen.
 
-    `arm` is the choice now, so one pull is always right; where rewards have no bounds, nothing more
-    is. The search begins at the length found last for this arm, state.lengths[arm].
+    `arm` is the choice now, so one pull is always right; without bounds on rewards nothing more is
+    (docs/planning.md 1). The search begins at the length found last for this arm, state.lengths[arm].
     """
     if now.limit == 1 or not math.isfinite(policy.bottom):
         return 1

@@ -1,4 +1,4 @@
-"""The order in which a plan is played: one pull per arm and round, arms in rising order."""
+"""The order in which a plan is played: one pull per arm and round, arms rising (docs/planning.md 15)."""
 
 from __future__ import annotations
 

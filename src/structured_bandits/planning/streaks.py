@@ -3,7 +3,8 @@
 The engine plays a streak without a pass over the arms, so that a short plan costs about what a pull
 costs by hand, and it may stop early: after some misses, rewards below the highest that the world pays. A
 reward that is no miss is never below a mean, so it cannot cost an arm its lead by much; a streak that
-ends with the misses can be far longer than one that has to expect nothing else (PLANNING, Further).
+ends with the misses can be far longer than one that has to expect nothing else (docs/planning.md 1.2,
+7.2).
 
 Such a policy answers `streak` and `end_streak`; `plan` and `observe`, which speak of all arms and know
 no misses, follow from them (`policies.base.StreakPolicy`).

@@ -1,4 +1,4 @@
-"""For how many pulls a choice of SUCB is certain, in closed form (PLANNING, Lemma 2).
+"""For how many pulls a choice of SUCB is certain, in closed form (docs/planning.md 4.2, 4.3).
 
 After j more pulls of an arm with `pulls` pulls so far, at time s + j, its mean lies between lo_j and
 hi_j and its radius is r_j. From s = 5 on r_j is convex and falls, so lo_j + r_j is convex and falls,
@@ -78,7 +78,7 @@ def pulls_within(room: float, loss: float) -> float:
 
 @compilable
 def pulls_below_ceiling(at: Tangents, mean: float) -> float:
-    """For how many pulls is lo_j + r_j > mean (C2)? A protector there is in the set if a threat is."""
+    """For how many pulls is lo_j + r_j > mean? A protector there is in the set if a threat is."""
     return pulls_within(at.mean + at.radius - mean - at.margin, at.low_fall)
 
 
@@ -96,14 +96,14 @@ def pulls_close_enough(at: Tangents, gap: float) -> float:
 
 @compilable
 def pulls_too_high(at: Tangents, mean: float) -> float:
-    """For how many pulls is a mean too high to be within the radius (C1)?"""
+    """For how many pulls is a mean too high to be within the radius?"""
     room = mean * at.pulls - at.total - at.radius_sum - at.margin * at.pulls
     return pulls_within(room, at.top - mean + at.radius_sum_slope)
 
 
 @compilable
 def pulls_too_low(at: Tangents, mean: float) -> float:
-    """For how many pulls is a mean too low to be within the radius (C3)?"""
+    """For how many pulls is a mean too low to be within the radius?"""
     room = at.total - mean * at.pulls - at.radius_sum - at.margin * at.pulls
     return pulls_within(room, mean - at.bottom + at.radius_sum_slope)
 

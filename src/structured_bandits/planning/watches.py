@@ -1,4 +1,4 @@
-"""The models that fit the data, kept from plan to plan (PLANNING, incremental set).
+"""The models that fit the data, kept from plan to plan (docs/planning.md 6.1).
 
 A model outside the set is watched by one arm in whose interval it is not. All models that an arm watches
 are summed up by a gap around its mean in which there is none of them: as long as its interval is inside

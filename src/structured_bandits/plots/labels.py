@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from structured_bandits.extras import needs
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
@@ -44,7 +46,8 @@ def add_legend(ax: Axes, **options: Any) -> None:
 
 def legend_below(ax: Axes, title: str) -> None:
     """Put the legend under the axes and their ticks, where it hides nothing, in columns that fit."""
-    from matplotlib.transforms import ScaledTranslation
+    with needs("A figure", extra="report"):
+        from matplotlib.transforms import ScaledTranslation
 
     labels = ax.get_legend_handles_labels()[1]
     columns = int(CHARACTERS_PER_INCH * _width(ax)) // (max(map(len, labels), default=0) + 6)

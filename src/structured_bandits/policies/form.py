@@ -30,11 +30,13 @@ def check_policy(name: str, policy: Any) -> None:
     """Raise unless `policy` has the methods of a policy, with the parameters that they have now."""
     if isinstance(policy, type):
         raise ParameterError(
-            f"{name}: got the class {policy.__name__}; build a policy, "
-            f"such as sb.{policy.__name__}(structure)"
+            f"{name}: expected a policy such as sb.UCB(4), got the class {policy.__name__}; build one: "
+            f"sb.{policy.__name__}(structure, …)"
         )
     if isinstance(policy, Structure):
-        raise ParameterError(f"{name}: got a structure; build a policy on it, such as sb.SUCB(it)")
+        raise ParameterError(
+            f"{name}: expected a policy, got a structure; build one on it: sb.SUCB(structure)"
+        )
     if isinstance(policy, (list, set, str)) or type(policy) is tuple:
         raise ParameterError(
             f"{name}: expected one policy, got {type(policy).__name__} {policy!r}; several are "
@@ -42,7 +44,8 @@ def check_policy(name: str, policy: Any) -> None:
         )
     if not all(callable(getattr(policy, method, None)) for method in ("init", "plan", "observe")):
         raise ParameterError(
-            f"{name}={policy!r}: expected a policy such as sb.UCB(4), with init, plan and observe"
+            f"{name}: expected a policy such as sb.UCB(4), got {policy!r}, which lacks init, plan or "
+            "observe"
         )
     for method, wanted in FORM.items():
         _check_form(name, type(policy), method, wanted)

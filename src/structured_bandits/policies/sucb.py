@@ -139,7 +139,8 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
 def fallback_length(cells: Cells, state: SUCBState, leader: Leader, prospect: Prospect) -> int:
     """Return for how many pulls after the first no model comes to fit and the leader surely leads.
 
-    Its lead falls as that of UCB does, if there are nothing but the worst rewards (PLANNING, empty set).
+    Its lead falls as that of UCB does, if there are nothing but the worst rewards (docs/planning.md
+    13.1).
     """
     if leader.lead <= 0.0:
         return 0

@@ -140,7 +140,7 @@ def lead_length(room: float, miss: float, drift: float, width: float) -> tuple[f
     With T pulls so far, j more pulls of which z are misses lower the arm's mean by at most z miss / T,
     where `miss` is how far the least reward is below the mean, and lose no more than j drift / T
     besides (`lead_drift`). So every pair with z miss + j drift < `room`, the lead times T, is certain
-    (PLANNING, UCB and Further). Which one is best is a guess: if the arm goes on as before, with
+    (docs/planning.md 7.1, 7.2). Which one is best is a guess: if the arm goes on as before, with
     rewards at the ends of a range of `width`, j pulls bring about z misses less one deviation.
     """
     share = max(0.0, 1.0 - miss / width)  # of misses among the pulls, if rewards are bottom or top

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.errors import FileFormatError, MissingExtraError, ParameterError
+from structured_bandits.errors import FileFormatError, ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.writing import write_whole
 
@@ -150,15 +150,17 @@ class Result:
 
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result written by `Result.save`; a file that was damaged since is refused."""
+    with needs("sb.load_result", extra="simulate"):
+        import pyarrow
+        import pyarrow.parquet  # before a look at the file, whose fault it is not
     content = Path(path).read_bytes()
     place = content.rfind(MARK)
     if place >= 0 and content != _with_checksum(content):
         raise FileFormatError(f"{path} is damaged: its content does not match its checksum")
     try:
-        table, about = _read_parquet(content)
+        table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
+        about = json.loads(table.schema.metadata[b"structured_bandits"])
         number = about["format"]
-    except MissingExtraError:
-        raise  # no fault of the file
     except Exception:  # whatever the readers of Parquet and JSON make of a file that is not ours
         raise FileFormatError(f"{path}: not a result saved by structured_bandits") from None
     if number not in (FORMAT, UNCHECKED_FORMAT):
@@ -171,15 +173,6 @@ def load_result(path: str | os.PathLike[str]) -> Result:
         return _result(table, about)
     except Exception:  # as above: a file without a checksum may hold anything
         raise FileFormatError(f"{path} is damaged: its tables are not those of a result") from None
-
-
-def _read_parquet(content: bytes) -> tuple[Any, dict[str, Any]]:
-    with needs("sb.load_result", extra="simulate"):
-        import pyarrow
-        import pyarrow.parquet
-
-    table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
-    return table, json.loads(table.schema.metadata[b"structured_bandits"])
 
 
 def _result(table: Any, about: dict[str, Any]) -> Result:

@@ -133,7 +133,7 @@ class SpanCells:
         """Is the optimistic choice `arm` whatever happens ahead?
 
         As for finite models, a cell of `arm` being a continuum of them with values from its lowest to
-        its highest (docs/design.md, planning on curves): whatever the mean, protectors with values up
+        its highest (docs/planning.md 9.1): whatever the mean, protectors with values up
         to `safe` are inside the box or every threat below `safe` is outside, so a threat needs a value
         above `safe` somewhere in the part of its cell that may come to fit.
         """

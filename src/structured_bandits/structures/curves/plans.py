@@ -1,4 +1,4 @@
-"""For how many pulls SUCB's choice is certain on curves, in closed form (PLANNING, Lemma 2).
+"""For how many pulls SUCB's choice is certain on curves, in closed form (docs/planning.md 4.2, 4.3).
 
 A cell of the chosen arm is a continuum of models: those that fit the data of the other arms protect the
 choice, and have means of the arm from `lowest` to `highest`. A cell of another arm threatens it with the
@@ -123,7 +123,7 @@ def kept_out(cells: Any, cell: int, arm: int, limits: Limits, watches: Watches) 
 def harmless_for(
     cells: Any, cell: int, arm: int, at: Tangents, work: CurveWork, protectors: int
 ) -> float:
-    """For how many pulls does a cell not fit, or is a protector above it and below lo_j + r_j (C2)?
+    """For how many pulls does a cell not fit, or is a protector above it and below lo_j + r_j?
 
     It does not fit where `kept_out` says so either, whichever arm watches it: so the answer follows
     from the data alone.

@@ -102,7 +102,7 @@ class FiniteCells(Record, _FiniteCells):
     def certain_length(self, arm: int, prospect: Prospect, data: Data, work: Watches) -> int:
         """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
 
-        The theorem of PLANNING, each condition by its tangent: first for the models inside, which is
+        Each condition by its tangent (docs/planning.md 5.3): first for the models inside, which is
         all if the gaps say that no other comes in meanwhile, then for all.
         """
         if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:

@@ -175,8 +175,8 @@ class PolytopeCells(SpanCells):
     def keeps_choice(self, arm: int, data: Data, work: SpanWork, ahead: Ahead) -> bool:
         """Is the optimistic choice `arm` whatever happens ahead? No program is solved.
 
-        As for curves, with bounds on the values of threats in place of values: a plan may be shorter
-        than it could be, never longer.
+        Bounds on the values of threats stand for values (docs/planning.md 9.1, 10.2): a plan may be
+        shorter than it could be, never longer.
         """
         notes: ProgramNotes = work.notes
         ahead = ahead._replace(margin=ahead.margin + 2.0 * TOLERANCE)

@@ -1,7 +1,8 @@
 """Bounds that outlive the linear programs they come from.
 
 The programs of a cell differ only in the box. Multipliers that proved a value for one box prove a bound
-for every other (weak duality), and a bound that is low enough makes solving again needless.
+for every other (weak duality, docs/planning.md 10.2), and a bound that is low enough makes solving
+again needless.
 """
 
 from __future__ import annotations

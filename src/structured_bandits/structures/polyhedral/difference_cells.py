@@ -1,8 +1,9 @@
-"""Cells of structures that bound means and their differences, in closed form (ALGORITHMS 2.17).
+"""Cells of structures that bound means and their differences, in closed form (docs/planning.md 11).
 
 In a piece the mean of arm j is at most `high[j]`, and at most reach[j, k] above any upper limit of arm
 k; the same holds from below. Shortest paths made `reach` complete, so limits follow from one step, and
-they are attained together: the set of means between limits that respect each other is a lattice.
+they are attained together: the set of means between limits that respect each other is a lattice
+(docs/planning.md 11.4).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Distances from the truth in a polyhedral structure, by linear programs (ALGORITHMS 1.9 (iii))."""
+"""Distances from the truth in a polyhedral structure, by linear programs (docs/mathematics.md 3.3)."""
 
 from __future__ import annotations
 

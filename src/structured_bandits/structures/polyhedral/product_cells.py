@@ -1,7 +1,8 @@
 """Cells of a product: groups of arms that know nothing of each other.
 
 An arm is best in a product where it is best in its group and every other group has a model whose best
-mean is lower. Boxes have no part in common, so groups answer one by one and only their spans meet.
+mean is lower. Boxes have no part in common, so groups answer one by one and only their spans meet
+(docs/planning.md 12.1).
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class Region:
 
         A model in which the arm reaches the truth's best mean has other means of at least what the
         differences allow. If raising just these gives a model of the region, no other is harder to
-        refute, whatever the allocation (ALGORITHMS 4.4, 4.5: Lipschitz and unimodal arms).
+        refute, whatever the allocation (docs/mathematics.md 5.4: Lipschitz and unimodal arms).
         """
         known = differences(self.polytope)
         if known is None:
