@@ -3,6 +3,7 @@
 # make test-lowest the lowest versions that pyproject.toml allows, on the tests named below and the site
 # make test-pre    newest versions, pre-releases included, on the same
 # make bench       speed, as ratios from one run
+# make versions    speed beside another checkout: make versions OLD=/path/to/checkout/src
 # make theorems    mean regret on 50 random structures beside the bounds of the theorems
 # make verdicts    the verdicts on the paper's claims for five seeds
 # make docs        the documentation as a site in docs/_build/html
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: reproduce test test-lowest test-pre lint bench theorems verdicts docs soak clean
+.PHONY: reproduce test test-lowest test-pre lint bench versions theorems verdicts docs soak clean
 
 reproduce: $(READY)
 	$(BIN)/structured-bandits reproduce
@@ -64,6 +65,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/bounds.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/reproduce.py
 	$(BIN)/python benchmarks/page.py
+
+versions: $(READY)
+	$(BIN)/python benchmarks/versions.py $(OLD)
 
 theorems: $(READY)
 	PYTHONPATH=tests $(BIN)/python tools/theorems.py

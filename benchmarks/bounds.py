@@ -40,15 +40,15 @@ class Recorder:
         """Return a fresh state."""
         return self.policy.init()
 
-    def streak(self, state: Any, t: int, limit: int, rng: Any) -> Streak:
+    def streak(self, state: Any, now: sb.Now, rng: Any) -> Streak:
         """Return what the policy pulls next."""
-        streak: Streak = self.policy.streak(state, t, limit, rng)
+        streak: Streak = self.policy.streak(state, now, rng)
         self.streaks.append(streak)
         return streak
 
-    def end_streak(self, state: Any, arm: int, pulls: int, total: float) -> None:
+    def end_streak(self, state: Any, outcome: sb.Outcome) -> None:
         """Tell the policy."""
-        self.policy.end_streak(state, arm, pulls, total)
+        self.policy.end_streak(state, outcome)
 
 
 class Place(NamedTuple):
@@ -66,12 +66,12 @@ class Replay(NamedTuple):
         """Return the first place."""
         return Place(np.zeros(1, np.int64))
 
-    def streak(self, state: Place, t: int, limit: int, rng: Any) -> Streak:
+    def streak(self, state: Place, now: sb.Now, rng: Any) -> Streak:
         """Return the next recorded streak."""
         row = self.streaks[state.number[0]]
         return Streak(row[0], row[1], row[2], row[3], row[4])
 
-    def end_streak(self, state: Place, arm: int, pulls: int, total: float) -> None:
+    def end_streak(self, state: Place, outcome: sb.Outcome) -> None:
         """Go on to the next."""
         state.number[0] = (state.number[0] + 1) % len(self.streaks)
 
@@ -84,7 +84,7 @@ def record(policy: Any, world: Any, horizon: int) -> tuple[Any, int]:
     recorder = Recorder(policy)
     notes = fresh_record(world, horizon)
     rng = np.random.default_rng(1)
-    engine.run(recorder, world, horizon, True, rng, notes, np.zeros(1, np.int64))
+    engine.run(recorder, engine.Game(world, horizon, True, rng, np.zeros(1, np.int64)), notes)
     streaks = np.array(recorder.streaks)
     return streaks, int((np.diff(streaks[:, 0]) != 0).sum())
 
@@ -103,8 +103,8 @@ def profile(name: str, policy: Any, world: Any, horizon: int, runs: int) -> list
 
     def again() -> int:
         notes, table = fresh_record(world, most), engine.fresh_table(world.means)
-        arguments = (replay, replay.init(), world, most, True, rng, notes, table)
-        return int(play_replay(*arguments, np.zeros(1, np.int64))[0])
+        game = engine.Game(world, most, True, rng, np.zeros(1, np.int64))
+        return int(play_replay(replay, replay.init(), game, notes, table)[0])
 
     times = interleaved(
         {"plans": lambda: play_many(policy, horizon, runs, rng, world), "replay": again}, 5

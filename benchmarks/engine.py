@@ -21,9 +21,9 @@ from rows import Row, interleaved, seconds, write
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
-from structured_bandits.simulation.compiled import cached_runs
-from structured_bandits.simulation.engine import Runs
-from structured_bandits.simulation.generator import Seats, state_memory
+from structured_bandits.simulation.compiled import library_runs
+from structured_bandits.simulation.engine import Game, Runs
+from structured_bandits.simulation.generator import RunStarts, state_memory
 
 TOPIC = "engine"
 HORIZON = 500_000
@@ -44,8 +44,8 @@ def play_many(
         np.zeros(count, np.int64),
         np.zeros(count, np.int64),
     )
-    here = Seats(state_memory(rng), rng.integers(0, 2**63, (count, 4), dtype=np.uint64) | 1)
-    cached_runs(policy, world, horizon, True, rng, here, tables, np.zeros(1, np.int64))
+    starts = RunStarts(state_memory(rng), rng.integers(0, 2**63, (count, 4), dtype=np.uint64) | 1)
+    library_runs(policy, Game(world, horizon, True, rng, np.zeros(1, np.int64)), starts, tables)
     return float(tables.plans.mean())
 
 

@@ -18,6 +18,7 @@ from numba import njit
 from rows import Row, interleaved, write
 
 import structured_bandits as sb
+from structured_bandits.planning.confidence import Box
 
 TOPIC = "large"
 MODELS, ARMS = 1_000_000, 100
@@ -31,12 +32,12 @@ def draw_table() -> Any:
     return table
 
 
-def boxes() -> dict[str, tuple[Any, Any]]:
-    """Return open boxes: each is low and high ends for every arm."""
-    everything = (np.full(ARMS, -1.0), np.full(ARMS, 2.0))
-    narrow = (np.full(ARMS, 0.4), np.full(ARMS, 0.6))
-    last = (everything[0].copy(), everything[1].copy())
-    last[0][-1] = 1.5  # above all means
+def boxes() -> dict[str, Box]:
+    """Return open boxes."""
+    everything = Box(np.full(ARMS, -1.0), np.full(ARMS, 2.0))
+    narrow = Box(np.full(ARMS, 0.4), np.full(ARMS, 0.6))
+    last = Box(everything.low.copy(), everything.high.copy())
+    last.low[-1] = 1.5  # above all means
     return {
         "a box that nearly all models leave at the first arms": narrow,
         "a box that holds all models": everything,
@@ -49,15 +50,15 @@ def updates() -> list[Row]:
     import structured_bandits.simulation.compiled  # noqa: F401  lets Numba compile cells
 
     @njit
-    def update(cells, low, high, found):  # type: ignore[no-untyped-def]
-        return cells.best_arms_in(low, high, found)
+    def update(cells, box, found, notes):  # type: ignore[no-untyped-def]
+        return cells.best_arms_in(box, found, notes)
 
     table = draw_table()
     cells = sb.FiniteStructure(table).cells
     found = np.zeros(ARMS, np.bool_)
     contestants = {
-        name: (lambda low=low, high=high: update(cells, low, high, found))
-        for name, (low, high) in boxes().items()
+        name: (lambda box=box: update(cells, box, found, cells.fresh_notes()))
+        for name, box in boxes().items()
     }
     times = interleaved({"a pass": table.sum, **contestants}, REPETITIONS)
     one = times.pop("a pass")

@@ -15,6 +15,7 @@ import numpy as np
 from rows import Row, write
 
 import structured_bandits as sb
+from structured_bandits.planning.confidence import Box
 from structured_bandits.programs.linear import LinearProgram, by_highs
 from structured_bandits.simulation import engine
 
@@ -50,10 +51,8 @@ def updates(structure: Any, means: Any, cells: Any = None, repeat: int = 100) ->
     times = []
     for width in rng.choice([0.4, 0.2, 0.1, 0.05], repeat):
         centre = means + width / 3.0 * rng.normal(size=len(means))
-        low, high = centre - width, centre + width
-        if hasattr(cells, "workspace"):
-            cells.workspace()
-        times += milliseconds(lambda a=low, b=high: cells.best_arms_in(a, b, found), 1)
+        box, notes = Box(centre - width, centre + width), cells.fresh_notes()
+        times += milliseconds(lambda b=box, n=notes: cells.best_arms_in(b, found, n), 1)
     return times
 
 
@@ -65,11 +64,12 @@ def decisions(structure: Any, means: Any, planning: bool) -> tuple[float, float,
         np.array([PULLS]), np.zeros(1), np.zeros(len(means), np.int64), np.zeros(0, np.int64)
     )
     policy, world = sb.SUCB(structure), sb.Tape(rewards)
-    before = getattr(structure.cells, "solved", 0)
+    state, table = policy.init(), engine.fresh_table(world.means)
+    game = engine.Game(world, PULLS, planning, rng, np.zeros(1, np.int64))
     start = time.perf_counter()
-    plans, _ = engine.run(policy, world, PULLS, planning, rng, record, np.zeros(1, np.int64))
+    plans, _ = engine.play(policy, state, game, record, table)
     took = time.perf_counter() - start
-    programs = getattr(structure.cells, "solved", 0) - before
+    programs = getattr(state.work.notes, "solved", 0)
     return PULLS / took, plans / took, programs / plans
 
 

@@ -294,7 +294,11 @@ def test_a_users_policy_must_have_the_worlds_arms() -> None:
 def test_compiled_code_needs_named_tuples() -> None:
     class Plain:
         n_arms = 4
-        init, plan, observe = Lazy.init, Lazy.plan, Lazy.observe
+        init, observe = Lazy.init, Lazy.observe
+
+        def plan(self, state, now, quota, rng):
+            quota[:] = 1
+            return 0
 
     with pytest.raises(sb.ParameterError, match="Plain is not a NamedTuple"):
         sb.simulate(Plain(), WORLD, 10)

@@ -55,7 +55,7 @@ from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.analysis import Analysis, analyse
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 del sources
 

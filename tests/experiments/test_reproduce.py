@@ -284,7 +284,11 @@ OWN = 'structure = "models.csv"\ntruth = "families"\nhorizon = 100\n[policies.SA
         ('truth = "families"', "", "'truth' is missing; it names the true model"),
         ('truth = "families"', "truth = 1", "truth=1: give the name of the true model, in quotes"),
         ("alpha = 2.0", 'alpha = "2"', "policies.SAE: alpha='2': expected a finite number > 0"),
-        ("[policies.SAE]", "[policies.WAGP]\n[policies.SAE]", "policies.WAGP: structure="),
+        (
+            "[policies.SAE]",
+            "[policies.WAGP]\n[policies.SAE]",
+            "policies.WAGP: WAGP cannot play on structure=",
+        ),
         ('truth = "families"', 'truth = "x"', "model='x' is unknown; known are 'students'"),
         ('"models.csv"', '"no.csv"', "structure='no.csv': there is no file"),
         (
@@ -295,7 +299,7 @@ OWN = 'structure = "models.csv"\ntruth = "families"\nhorizon = 100\n[policies.SA
         (
             "[policies.SAE]",
             "[policies.SAEE]",
-            "kind='SAEE' is unknown; accepted are UCB, ImprovedUCB",
+            "kind='SAEE' is unknown; accepted are ASAE, GreedyMLE, ImprovedUCB, SAE, SUCB, UCB, WAGP",
         ),
         (
             "alpha = 2.0",

@@ -21,7 +21,7 @@ import structured_bandits as sb
 from structured_bandits.planning.confidence import Box
 from structured_bandits.structures.polyhedral.difference_cells import DifferenceCells
 from structured_bandits.structures.polyhedral.polytope import means_with
-from structured_bandits.structures.polyhedral.product_cells import ProductCells
+from structured_bandits.structures.polyhedral.product import ProductCells
 
 Rng = np.random.Generator
 GRID = 16
@@ -104,7 +104,7 @@ def test_the_same_answers(kind: str) -> None:
             if rng.random() < 0.7:
                 cell = twin.cells.cells[int(rng.integers(len(twin.cells.cells)))]
                 free = np.full(arms, math.inf)
-                inner = cell.polytope.means(cell.slack(-free, free).x[:-1])
+                inner = cell.polytope.means(cell.slack(Box(-free, free)).x[:-1])
                 centre = inner + 0.1 * rng.normal(size=arms)
             radius = 10.0 ** rng.uniform(-1.5, 0.2, arms)
             low = np.where(rng.random(arms) < 0.2, -math.inf, centre - radius)

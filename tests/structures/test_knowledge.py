@@ -12,7 +12,7 @@ from support.theorems import play, pulls_of_phase
 import structured_bandits as sb
 from structured_bandits.structures.polyhedral.cells import PolytopeCells
 from structured_bandits.structures.polyhedral.difference_cells import DifferenceCells
-from structured_bandits.structures.polyhedral.product_cells import ProductCells
+from structured_bandits.structures.polyhedral.product import ProductCells
 
 OUTSIDE = pytest.mark.filterwarnings("ignore::structured_bandits.MeansOutsideUnitIntervalWarning")
 PLACES = np.linspace(0.0, 1.0, 6)

@@ -53,7 +53,7 @@ class UCB(StreakPolicy, _UCB):
     writes its UCB down; at equal alpha ours has the widths of SUCB and SAE (errata, I-12).
 
     >>> UCB(3)
-    UCB(3 arms, alpha=2.0, sigma=0.5, reward_range=(0.0, 1.0))
+    UCB(3 arms, alpha=2.0, reward_range=(0.0, 1.0), sigma=0.5)
     """
 
     def __new__(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from itertools import product as combinations
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,16 +13,12 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.checks import numbers
 from structured_bandits.errors import StructureError
-from structured_bandits.structures.base import Structure, hash_of
+from structured_bandits.structures.base import Structure
 from structured_bandits.structures.builders.limits import check_pieces
 from structured_bandits.structures.polyhedral.cell import is_empty
-from structured_bandits.structures.polyhedral.difference_cells import difference_cells
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
-from structured_bandits.structures.polyhedral.product_cells import ProductCells
-from structured_bandits.structures.polyhedral.structure import PolyhedralStructure, mean_ranges
-
-FEW_PIECES = 200  # of a product: more are not listed before theory asks for them
-MOST_PIECES = 20_000
+from structured_bandits.structures.polyhedral.product import ProductStructure, joined_names
+from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 
 
 @dataclass(frozen=True)
@@ -97,57 +91,7 @@ def product(
     Pulls of one group say nothing of the others (regional bandits). Arms are numbered through.
     """
     structures = _checked(structures, same_arms=False)
-    return ProductStructure(structures, _joined_names(structures) if arms is None else arms)
-
-
-class ProductStructure(PolyhedralStructure):
-    """Independent groups of arms; policies ask each group by itself.
-
-    The pieces of a product are all combinations of the pieces of its groups. Policies other than
-    GreedyMLE do without them, theory lists them.
-    """
-
-    def __init__(self, groups: Sequence[Structure], arms: Sequence[str]) -> None:
-        self.groups = tuple(groups)
-        few = math.prod(len(group.polytopes) for group in groups) <= FEW_PIECES
-        simple = difference_cells(self.pieces) if few else None
-        cells = simple or ProductCells([group.cells for group in groups])
-        Structure.__init__(self, cells, arms)
-
-    @cached_property
-    def pieces(self) -> tuple[Polytope, ...]:  # type: ignore[override]
-        """All combinations of the groups' pieces."""
-        sizes = [len(group.polytopes) for group in self.groups]
-        if math.prod(sizes) > MOST_PIECES:
-            raise StructureError(
-                f"product: {' × '.join(map(str, sizes))} = {math.prod(sizes)} pieces are too many for "
-                f"theory and least squares (at most {MOST_PIECES})"
-            )
-        return tuple(
-            joined(parts, name=" × ".join(str(part.name) for part in parts))
-            for parts in combinations(*(group.polytopes for group in self.groups))
-        )
-
-    @cached_property
-    def mean_ranges(self) -> Floats:
-        """The least and the largest mean of each arm (arms × 2)."""
-        return np.vstack([mean_ranges(group.polytopes) for group in self.groups])
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the groups, and of the arms' names if these are not those of the groups."""
-        names = () if self.arm_names == _joined_names(self.groups) else self.arm_names
-        return hash_of(["product", *names, "", *(group.fingerprint for group in self.groups)])
-
-    def _first_fingerprint(self) -> str:
-        parts = [*self.arm_names, *(group._first_fingerprint() for group in self.groups)]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-    def __repr__(self) -> str:
-        return (
-            f"ProductStructure({len(self.groups)} groups × {self.n_arms} arms, "
-            f"{len(self.best_arms)} arms best in some model)"
-        )
+    return ProductStructure(structures, joined_names(structures) if arms is None else arms)
 
 
 def scaled(
@@ -192,18 +136,6 @@ def _checked(structures: Sequence[Structure], same_arms: bool = True) -> list[St
                 f"{structures[0].n_arms}"
             )
     return structures
-
-
-def _joined_names(groups: Sequence[Structure]) -> tuple[str, ...]:
-    """Return the names of all groups' arms, with the number of the group where they are not unique."""
-    names = tuple(name for group in groups for name in group.arm_names)
-    if len(set(names)) == len(names):
-        return names
-    return tuple(
-        f"{number}.{name}"
-        for number, group in enumerate(groups, start=1)
-        for name in group.arm_names
-    )
 
 
 def _named(piece: Polytope, number: int, count: int) -> Polytope:

@@ -1,25 +1,35 @@
-"""Cells of a product: groups of arms that know nothing of each other.
+"""Products: groups of arms that know nothing of each other, and their cells.
 
 An arm is best in a product where it is best in its group and every other group has a model whose best
-mean is lower. Boxes have no part in common, so groups answer one by one and only their spans meet
-(docs/planning.md 12.1).
+mean is lower. Boxes have no part in common, so groups answer one by one and only their spans meet.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
+from itertools import product as combinations
 from typing import Any, ClassVar
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Ints
+from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box
 from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.structures.base import Structure, hash_of
 from structured_bandits.structures.finite.cells import FiniteCells
+from structured_bandits.structures.polyhedral.difference_cells import difference_cells
+from structured_bandits.structures.polyhedral.polytope import Polytope, joined
+from structured_bandits.structures.polyhedral.structure import PolyhedralStructure, mean_ranges
 from structured_bandits.structures.questions import forget_history
 from structured_bandits.structures.spans import SpanCells, SpanWork
+
+FEW_PIECES = 200  # more are not listed before theory asks for them
+MOST_PIECES = 20_000
 
 Span = tuple[float, float]
 EMPTY: Span = (math.inf, -math.inf)
@@ -151,4 +161,66 @@ def _ties(value: float, arm: int, spans: list[Span], arms: Any) -> bool:
     return any(
         low == high and abs(low - value) <= TOLERANCE and arm < other
         for (low, high), other in zip(spans, arms, strict=True)
+    )
+
+
+class ProductStructure(PolyhedralStructure):
+    """Independent groups of arms; policies ask each group by itself.
+
+    The pieces of a product are all combinations of the pieces of its groups. Policies other than
+    GreedyMLE do without them, theory lists them.
+    """
+
+    def __init__(self, groups: Sequence[Structure], arms: Sequence[str]) -> None:
+        self.groups = tuple(groups)
+        few = math.prod(len(group.polytopes) for group in groups) <= FEW_PIECES
+        simple = difference_cells(self.pieces) if few else None
+        cells = simple or ProductCells([group.cells for group in groups])
+        Structure.__init__(self, cells, arms)
+
+    @cached_property
+    def pieces(self) -> tuple[Polytope, ...]:  # type: ignore[override]
+        """All combinations of the groups' pieces."""
+        sizes = [len(group.polytopes) for group in self.groups]
+        if math.prod(sizes) > MOST_PIECES:
+            raise StructureError(
+                f"product: {' × '.join(map(str, sizes))} = {math.prod(sizes)} pieces are too many for "
+                f"theory and least squares (at most {MOST_PIECES})"
+            )
+        return tuple(
+            joined(parts, name=" × ".join(str(part.name) for part in parts))
+            for parts in combinations(*(group.polytopes for group in self.groups))
+        )
+
+    @cached_property
+    def mean_ranges(self) -> Floats:
+        """The least and the largest mean of each arm (arms × 2)."""
+        return np.vstack([mean_ranges(group.polytopes) for group in self.groups])
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the groups, and of the arms' names if these are not those of the groups."""
+        names = () if self.arm_names == joined_names(self.groups) else self.arm_names
+        return hash_of(["product", *names, "", *(group.fingerprint for group in self.groups)])
+
+    def _first_fingerprint(self) -> str:
+        parts = [*self.arm_names, *(group._first_fingerprint() for group in self.groups)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return (
+            f"ProductStructure({len(self.groups)} groups × {self.n_arms} arms, "
+            f"{len(self.best_arms)} arms best in some model)"
+        )
+
+
+def joined_names(groups: Sequence[Structure]) -> tuple[str, ...]:
+    """Return the names of all groups' arms, with the number of the group where they are not unique."""
+    names = tuple(name for group in groups for name in group.arm_names)
+    if len(set(names)) == len(names):
+        return names
+    return tuple(
+        f"{number}.{name}"
+        for number, group in enumerate(groups, start=1)
+        for name in group.arm_names
     )
