@@ -64,6 +64,11 @@ def rows() -> dict[str, Callable[[], Any]]:
 
         return ask_and_tell
 
+    def fresh_linear() -> None:  # afresh, since 0.1 carried what a run found over to the next
+        for _ in range(10):
+            policy = sb.SAE(sb.linear(features, bounds=(0.0, 0.4)), 10**5)
+            play(policy, sb.Bernoulli(of_linear), 10**5, 1)()
+
     of_right, of_drawn = sb.Bernoulli(right.means(0)), drawn.means(truth).clip(0, 1)
     of_left, of_grid = sb.Bernoulli(left.means(0.3)), sb.Bernoulli(grid.means(90))
     of_peaks = np.interp(np.arange(20), [0, 12, 19], [0.1, 0.8, 0.3])
@@ -85,7 +90,7 @@ def rows() -> dict[str, Callable[[], Any]]:
         "SUCB unimodal": play(sb.SUCB(peaks), sb.Bernoulli(of_peaks), 5_000, 8),
         "SAE unimodal": play(sb.SAE(peaks, 10**6), sb.Bernoulli(of_peaks), 10**6, 600),
         "SUCB linear, programs": play(sb.SUCB(linear), sb.Bernoulli(of_linear), 2_000, 1),
-        "SAE linear, programs": play(sb.SAE(linear, 10**5), sb.Bernoulli(of_linear), 10**5, 4),
+        "SAE linear, fresh structures": fresh_linear,
         "Gaussian SAE": play(
             sb.SAE(right, 500_000, reward_range=None, sigma=0.5),
             sb.Gaussian(right.means(0), 0.5),

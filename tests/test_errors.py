@@ -330,3 +330,103 @@ def test_draws_must_keep_names_and_number_of_arms() -> None:
     for workers in (1, 2):
         with pytest.raises(sb.ParameterError, match="the number of arms must stay the same"):
             sb.simulate_random(other_arms, 10, runs=64, workers=workers)
+
+
+class OldForm(NamedTuple):
+    """A policy as version 0.1 wanted it."""
+
+    n_arms: int = 4
+
+    def init(self):
+        return (np.zeros(1),)
+
+    def plan(self, state, t, limit, quota, rng):
+        quota[:] = 1
+        return 0
+
+    def observe(self, state, pulls, sums):
+        pass
+
+
+class Forgetful(NamedTuple):
+    """A policy whose plan forgot to return a number."""
+
+    n_arms: int = 4
+
+    def init(self):
+        return (np.zeros(1),)
+
+    def plan(self, state, now, quota, rng):
+        quota[:] = 1
+
+    def observe(self, state, seen):
+        pass
+
+
+class OldWorld(NamedTuple):
+    """A world as version 0.1 wanted it."""
+
+    means: np.ndarray
+
+    def draw(self, arm, pulls, count, rng):
+        return float(count)
+
+
+NOT_POLICIES = [
+    (sb.SUCB, "expected a policy such as sb.UCB(4), got the class SUCB; build one: sb.SUCB("),
+    (R, "expected a policy, got a structure; build one on it: sb.SUCB(structure)"),
+    ([sb.UCB(4)], "expected one policy, got list"),
+    (None, "expected a policy such as sb.UCB(4), got None"),
+    (
+        OldForm(),
+        "OldForm.plan(self, state, t, limit, quota, rng) is not the form plan(self, state, now",
+    ),
+    (Forgetful(), "plan returned None; it returns the number of empty confidence sets"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), NOT_POLICIES, ids=lambda x: type(x).__name__)
+def test_what_is_no_policy_is_refused_with_what_to_write(given: Any, message: str) -> None:
+    calls = [lambda: sb.Agent(given)]
+    calls += [
+        lambda engine=engine: sb.simulate({"P": given}, WORLD, 10, engine=engine)
+        for engine in ("python", "compiled")
+    ]
+    for call in calls:
+        with pytest.raises(sb.ParameterError, match=re.escape(message)):
+            call()
+
+
+def test_the_error_for_the_old_form_shows_the_new_one() -> None:
+    with pytest.raises(sb.ParameterError) as caught:
+        sb.Agent(OldForm())
+    assert "def plan(self, state, now, quota, rng):" in str(caught.value)
+    assert "def observe(self, state, seen):" in str(caught.value)
+
+
+def test_a_world_of_the_old_form_is_told_what_draw_returns() -> None:
+    for engine in ("python", "compiled"):
+        with pytest.raises(
+            sb.ParameterError, match=r"draw returned 1\.0; .* sb\.Paid\(count, total"
+        ):
+            sb.simulate(sb.UCB(2), OldWorld(np.array([0.5, 0.6])), 10, engine=engine)
+
+
+def test_a_policy_on_a_structure_is_not_one_on_a_number_of_arms() -> None:
+    assert sb.UCB(R) != sb.UCB(R.n_arms)
+    assert sb.UCB(R) == sb.UCB(R)
+    assert sb.ImprovedUCB(R, 100) != sb.ImprovedUCB(R.n_arms, 100)
+
+
+def test_more_pulls_than_can_be_counted_are_refused() -> None:
+    agent = sb.Agent(sb.UCB(2))
+    agent.learn([2**51, 2**51 - 2], [0, 0])
+    before = agent.to_json()
+    for pulls in ([2**51, 0], [1, 1]):
+        with pytest.raises(sb.RewardError, match=r"expected less than 2\*\*52 in all"):
+            agent.learn(pulls, [0, 0])
+        assert agent.to_json() == before
+    agent.tell(agent.ask().id, 1.0)
+    last = agent.ask()
+    with pytest.raises(sb.RewardError, match=r"expected less than 2\*\*52 in all"):
+        agent.tell(last.id, 1.0)

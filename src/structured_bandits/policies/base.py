@@ -41,7 +41,7 @@ class Policy(Record):
       gives `plan` or `observe` anew without `streak` is played by those, unless it says so itself;
     - `compiles`: its methods can be compiled;
     - `takes_memory`: `plan` or `observe` make arrays (or call NumPy functions that do), so the compiled
-      engine has to count references, which costs short plans about a third of their speed;
+      engine has to count references, which makes short plans slower (docs/design.md);
     - `randomised`: it draws from `rng`, so equal rewards may give different play;
     - `needs_squares`: it uses sums of squared rewards, so they must be known;
     - `asks`: the questions that it asks of a structure's cells (structures/questions.py);

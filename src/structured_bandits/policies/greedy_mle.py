@@ -17,7 +17,7 @@ from structured_bandits.policies.base import (
 )
 from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.questions import Cells
+from structured_bandits.structures.questions import FittingCells
 
 
 class GreedyState(NamedTuple):
@@ -27,7 +27,7 @@ class GreedyState(NamedTuple):
 
 
 class _GreedyMLE(NamedTuple):
-    cells: Cells
+    cells: FittingCells
     sigma: float
     bottom: float
     top: float

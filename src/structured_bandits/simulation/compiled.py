@@ -33,14 +33,24 @@ from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
 from structured_bandits.simulation import engine
 from structured_bandits.simulation.generator import RunStarts, set_generator
 from structured_bandits.sources import SOURCES_HASH
-from structured_bandits.structures.questions import Cells, LineCells, Spans
+from structured_bandits.structures.questions import Cells, FittingCells, LineCells, Spans
 
-PROTOCOLS = (PolicyLike, StreakLike, LooksAhead, WorldLike, StoppingWorld, Cells, LineCells, Spans)
+PROTOCOLS = (
+    PolicyLike,
+    StreakLike,
+    LooksAhead,
+    WorldLike,
+    StoppingWorld,
+    Cells,
+    FittingCells,
+    LineCells,
+    Spans,
+)
 
 # Methods take and return records of many arrays, whose copies would cost more than a short plan.
 INLINE: Any = {"forceinline": True}
-# Plans that take no memory do without reference counts, which halves the cost of a short one. The option
-# is not a documented one; a Numba that does not know it plays on, with counts.
+# Plans that take no memory do without reference counts, which make short ones slower. The option is not
+# a documented one; a Numba that does not know it plays on, with counts.
 WITHOUT_COUNTS: Any = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
 
 
@@ -80,10 +90,10 @@ def _loop_with_counts(kind: type) -> Callable[..., Any] | None:
 
 
 def _register() -> None:
-    for protocol in PROTOCOLS:
-        for name, method in vars(protocol).items():
-            if inspect.isfunction(method) and not name.startswith("_"):
-                _register_method(name, ", ".join(inspect.signature(method).parameters))
+    methods = {name: each for protocol in PROTOCOLS for name, each in vars(protocol).items()}
+    for name, method in methods.items():
+        if inspect.isfunction(method) and not name.startswith("_"):
+            _register_method(name, ", ".join(inspect.signature(method).parameters))
     for function in COMPILABLE:
         _register_function(function)
     _register_function(engine.run)

@@ -14,7 +14,7 @@ from structured_bandits.arrays import Floats
 from structured_bandits.checks import first_without_number
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
 from structured_bandits.structures.polyhedral.polytope import Polytope
-from structured_bandits.structures.questions import Distances
+from structured_bandits.structures.questions import Cells, Distances
 from structured_bandits.warn import warn_user
 
 
@@ -25,9 +25,9 @@ class Structure(ABC):
     """
 
     kind: ClassVar[str]
-    cells: Any
+    cells: Cells
 
-    def __init__(self, cells: Any, arms: Sequence[str] | None) -> None:
+    def __init__(self, cells: Cells, arms: Sequence[str] | None) -> None:
         self.cells = cells
         self.arm_names = checked_names(arms, cells.arm_count(), "arm")
 
@@ -43,7 +43,7 @@ class Structure(ABC):
 
     @property
     def fitting_cells(self) -> Any:
-        """The cells that can find the best-fitting model."""
+        """The cells that are asked for the best-fitting model, if they are `FittingCells`."""
         return self.cells
 
     @property
@@ -70,7 +70,8 @@ class Structure(ABC):
 
     def _facts(self) -> Iterable[Any]:
         """Return the numbers that define the structure, as arrays, for its fingerprint."""
-        return self.cells
+        facts: Any = self.cells  # named tuples, or the kind says what else
+        return tuple(facts)
 
     def _first_fingerprint(self) -> str:
         """Return the fingerprint of version 0.1.0: names that only count were in it, too."""
@@ -82,7 +83,7 @@ class Structure(ABC):
 
     def _first_facts(self) -> Iterable[bytes]:
         """Return what version 0.1.0 put into fingerprints after kind and names."""
-        return bytes_of(self.cells)
+        return bytes_of(self._facts())
 
     def arm_index(self, arm: int | str) -> int:
         """Return the index of an arm given by index or by name."""

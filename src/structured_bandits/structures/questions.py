@@ -60,6 +60,13 @@ class Cells(Protocol):
     def empty_length(self, arm: int, prospect: Prospect, data: Data, work: Any) -> float:
         """Return for how many pulls of `arm` the box, which `choose` found empty, surely stays so."""
 
+
+class FittingCells(Protocol):
+    """Cells that can find the best-fitting model, as GreedyMLE needs them."""
+
+    def arm_count(self) -> int:
+        """Return the number of arms."""
+
     def fitting_arm(self, data: Data) -> int:
         """Return the best arm of the best-fitting model, by least squares."""
 

@@ -167,7 +167,7 @@ class _Cells(Cells, Spans, Protocol):
 class Outlook(NamedTuple):
     """What cells with spans know when they search for the length of a plan."""
 
-    cells: Any
+    cells: _Cells
     prospect: Prospect
     data: Data
     work: Any

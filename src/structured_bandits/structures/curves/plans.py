@@ -10,7 +10,7 @@ sqrt(log t), and an end set by the chosen arm with the furthest mean that may co
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from structured_bandits.planning.tangents import (
     pulls_within,
 )
 from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, strongest_watch
+
+if TYPE_CHECKING:
+    from structured_bandits.structures.curves.cells import IntervalCells
 
 
 class CurveWork(NamedTuple):
@@ -67,7 +70,9 @@ class Threat(NamedTuple):
 
 
 @compilable
-def find_protectors(cells: Any, arm: int, at: Tangents, data: Data, work: CurveWork) -> int:
+def find_protectors(
+    cells: IntervalCells, arm: int, at: Tangents, data: Data, work: CurveWork
+) -> int:
     """Note, for each cell of `arm`, the means of `arm` that fit the other arms; return their number."""
     write_narrowed_box(data, at, work.box)
     work.box.low[arm] = -math.inf
@@ -110,7 +115,7 @@ def cover_length(at: Tangents, lowest: Floats, highest: Floats) -> float:
 
 
 @compilable
-def kept_out(cells: Any, cell: int, arm: int, limits: Limits, watches: Watches) -> bool:
+def kept_out(cells: IntervalCells, cell: int, arm: int, limits: Limits, watches: Watches) -> bool:
     """Is the whole cell surely kept out, by the arm that watches it or as out of reach?"""
     watch = watches.watch[cell]
     if watch >= 0 and watch != arm and watches.strength[watch] >= limits.strength:
@@ -121,7 +126,7 @@ def kept_out(cells: Any, cell: int, arm: int, limits: Limits, watches: Watches) 
 
 @compilable
 def harmless_for(
-    cells: Any, cell: int, arm: int, at: Tangents, work: CurveWork, protectors: int
+    cells: IntervalCells, cell: int, arm: int, at: Tangents, work: CurveWork, protectors: int
 ) -> float:
     """For how many pulls does a cell not fit, or is a protector above it and below lo_j + r_j?
 
@@ -146,7 +151,7 @@ def harmless_for(
 
 
 @compilable
-def threat_of(cells: Any, cell: int, arm: int, at: Tangents, work: CurveWork) -> Threat:
+def threat_of(cells: IntervalCells, cell: int, arm: int, at: Tangents, work: CurveWork) -> Threat:
     """Return what a cell of another arm can do to `arm`.
 
     The part of the cell that fits goes from `left` to `right`; the ends and the rates at which they

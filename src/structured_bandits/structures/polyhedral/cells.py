@@ -84,7 +84,7 @@ class PolytopeCells(SpanCells):
         notes.solved += 1
         solution = self.cells[cell].slack(box, notes.warm_start(cell, "slack"))
         polytope, count, arms = self.cells[cell].polytope, len(self.cells[cell].lower), len(low)
-        notes.inside[cell] = polytope.means(solution.x[:-1])
+        notes.inside[cell] = polytope.slopes @ solution.x[:-1] + polytope.intercepts
         of_low = np.minimum(solution.multipliers[count : count + arms], 0.0)
         of_high = np.maximum(solution.multipliers[count + arms : -1], 0.0)
         fixed = self.cells[cell].fixed_part(solution.multipliers) + solution.multipliers[-1]
@@ -118,7 +118,7 @@ class PolytopeCells(SpanCells):
             shift = float(polytope.intercepts @ of_box)
             notes.values.renew(cell, fixed - shift, of_high, of_low)
         value = float(solution.value + sign * polytope.intercepts[arm])
-        return value, polytope.means(solution.x)
+        return value, polytope.slopes @ solution.x + polytope.intercepts
 
     def best_arms_in(self, box: Box, found: Flags, notes: ProgramNotes) -> bool:
         """Mark the arms whose cells meet the open box; is anything inside at all?"""
