@@ -83,6 +83,14 @@ def play_on(agent: Any, rng: np.random.Generator) -> None:
     assert sb.Agent.from_json(text, agent.policy).to_json() == text
 
 
+def load(text: str, name: str) -> tuple[Any, str]:
+    """The agent, or None and the message with which its snapshot is refused."""
+    try:
+        return sb.Agent.from_json(text, policy_of(name)), ""
+    except sb.FileFormatError as error:
+        return None, str(error)
+
+
 def try_edit(version: int, name: str, rng: np.random.Generator) -> str:
     """Edit a snapshot and load it; return what came of it."""
     saved = saved_by(version, name)
@@ -94,11 +102,10 @@ def try_edit(version: int, name: str, rng: np.random.Generator) -> str:
         text = json.dumps(changed)
     with no_hanging(f"{name}, version {version}: {what}"):
         try:
-            try:
-                agent = sb.Agent.from_json(text, policy_of(name))
-            except sb.FileFormatError as error:
-                assert str(error).startswith("the snapshot")
-                assert len(str(error)) < 2000
+            agent, message = load(text, name)
+            if agent is None:
+                assert message.startswith("the snapshot")
+                assert len(message) < 2000
                 return "refused"
             assert sb.Agent.from_json(agent.to_json(), agent.policy).to_json() == agent.to_json()
             play_on(agent, rng)
@@ -137,9 +144,9 @@ def test_an_edit_without_its_checksum_is_always_refused() -> None:
         if json.dumps(changed) == json.dumps(saved):
             continue
         tried += 1
-        with pytest.raises(sb.FileFormatError, match="the snapshot"):
-            sb.Agent.from_json(text, policy_of(name))
-            pytest.fail(f"{name}: {what}")
+        agent, message = load(text, name)
+        assert agent is None, f"{name}: {what}"
+        assert message.startswith("the snapshot")
     assert tried >= 800
 
 

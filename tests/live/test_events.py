@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,8 @@ def shared(kind: str) -> Callable[[int, np.random.Generator], Any]:
 
 
 KINDS = {
-    "tables": (on_table, 760, 60),  # how many sequences, of how many events
-    "curves": (on_curves, 640, 50),
+    "tables": (on_table, 760, 40),  # how many sequences, of how many events
+    "curves": (on_curves, 640, 35),
     "closed forms": (shared("closed forms"), 360, 30),
     "programs": (shared("programs"), 162, 20),
     "products": (shared("products"), 162, 20),
@@ -79,7 +80,7 @@ def test_replayed_read_or_restored_an_agent_plays_the_same(kind: str) -> None:
         alpha, horizon = float(rng.choice([0.03125, 0.125, 0.5, 2.0])), int(rng.integers(2, 5000))
         policies = Policies(structure)
         script = random_script(rng, structure.n_arms, rng.random(structure.n_arms))
-        replayed = replay(lambda: policies.named(name, alpha, horizon), script, events, rng)
+        replayed = replay(partial(policies.named, name, alpha, horizon), script, events, rng)
         assert not replayed.difference, f"{kind} {index}, {name}: {replayed.difference}"
         met += replayed.met
         played[name] += 1

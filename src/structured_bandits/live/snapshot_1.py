@@ -1,8 +1,8 @@
 """Snapshots of version 1, which the library 0.1 wrote, in the form of version 2.
 
 Version 1 saved all memory of the policy, scratch too; here the learned fields are picked out of it. It
-knew no squares, and sums only in the states of the library's own policies. It planned when it was asked, so its plan may be complete or none: such a one does not
-hold, and the agent plans when it is restored.
+knew no squares, and sums only in the states of the library's own policies. It planned when it was asked,
+so its plan may be complete or none: such a one does not hold, and the agent plans when it is restored.
 """
 
 from __future__ import annotations
