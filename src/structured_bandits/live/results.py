@@ -13,7 +13,8 @@ from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Seen
 
 LARGEST_REWARD = 1e150  # its square is a finite number
-SLACK = 1e-9  # relatively: sums of rewards are rounded
+SLACK = 1e-9  # relatively: rewards are rounded
+ROUNDED = 2.0**-53  # relatively: by how much each addition to a sum may be off
 
 Range = tuple[float, float]
 
@@ -70,7 +71,7 @@ def _check_sums(counts: Ints, sums: Floats, allowed: Range) -> None:
     low, high = (min(max(end, -LARGEST_REWARD), LARGEST_REWARD) for end in allowed)
     for arm, count in enumerate(counts):
         least, most = count * low, count * high
-        slack = SLACK * max(abs(least), abs(most))
+        slack = (SLACK + ROUNDED * count) * max(abs(least), abs(most))
         if not (math.isfinite(sums[arm]) and least - slack <= sums[arm] <= most + slack):
             raise RewardError(
                 f"sums[{arm}]={sums[arm]:g}: {count:g} rewards in [{low:g}, {high:g}] "
@@ -88,7 +89,7 @@ def _check_squares(counts: Ints, sums: Floats, squares: Floats, allowed: Range) 
     for arm, count in enumerate(counts):
         least = sums[arm] * sums[arm] / count if count else 0.0
         most = (low + high) * sums[arm] - count * low * high if count else 0.0
-        slack = SLACK * count * max(low * low, high * high)
+        slack = (SLACK + 4.0 * ROUNDED * count) * count * max(low * low, high * high)
         value = squares[arm]
         if not (math.isfinite(value) and least - slack <= value <= most + slack):
             raise RewardError(

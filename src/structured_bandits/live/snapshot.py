@@ -20,7 +20,9 @@ import numpy as np
 from structured_bandits.errors import FileFormatError, RewardError
 from structured_bandits.live.results import checked_results
 from structured_bandits.live.snapshot_1 import upgraded
+from structured_bandits.policies.base import POLICIES
 from structured_bandits.policies.phases import MOST_PULLS
+from structured_bandits.protocol import Seen
 
 if TYPE_CHECKING:
     from structured_bandits.live.agent import Agent
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 VERSION = 2
 MARK = "structured_bandits_agent"
 COUNTERS = ("plans", "next_id", "extra_in_plan", "extra", "empty")
-SHARED = {"data.pulls": "pulls", "data.sums": "sums"}  # learned fields that agents keep as well
 
 
 def to_snapshot(agent: Agent) -> str:
@@ -42,7 +43,7 @@ def to_snapshot(agent: Agent) -> str:
         "state": {
             name: _plain(values)
             for name, values in learned_arrays(agent.policy, agent._state)
-            if name not in SHARED
+            if name not in _shared(agent.policy)
         },
         "plan": {
             "holds": agent._holds,
@@ -82,6 +83,20 @@ def learned_arrays(policy: Any, state: Any) -> Iterator[tuple[str, Any]]:
     names = getattr(policy, "learned", state._fields)
     for name in names:
         yield from _arrays(name, getattr(state, name))
+
+
+def _shared(policy: Any) -> dict[str, str]:
+    """Return the learned fields that the agent keeps as well, by its own names for them.
+
+    Of the library's policies only: others may have data of their own in such fields.
+    """
+    ours = POLICIES.get(type(policy).__name__) is type(policy)
+    return {"data.pulls": "pulls", "data.sums": "sums"} if ours else {}
+
+
+def _names_learned(policy: Any) -> bool:
+    """Does a policy say which fields of its state it has learned, as those of the library do?"""
+    return hasattr(policy, "learned")
 
 
 def identity(policy: Any) -> dict[str, Any]:
@@ -131,7 +146,8 @@ def _content(text: str, policy: Any) -> dict[str, Any]:
         raise FileFormatError(f"the snapshot is not JSON: {error}") from None
     version = saved.get(MARK) if isinstance(saved, dict) else None
     if version == 1 and isinstance(version, int) and isinstance(saved.get("policy"), dict):
-        return upgraded(saved, [name for name, _ in learned_arrays(policy, policy.init())])
+        names = [name for name, _ in learned_arrays(policy, policy.init())]
+        return upgraded(saved, names, _names_learned(policy))
     content = saved.get("content") if isinstance(saved, dict) else None
     if version != VERSION or not isinstance(content, dict):
         raise FileFormatError(
@@ -174,29 +190,32 @@ def _fits(key: str, saved: Any, given: Any, policy: Any) -> bool:
 
 
 def _restore_results(agent: Agent, saved: dict[str, Any]) -> None:
-    arms, allowed = len(agent._quota), agent._range
-    unknown = any(value is None for value in saved["squares"])
-    seen = checked_results(
-        [_whole("pulls", count, MOST_PULLS) for count in saved["pulls"]],
-        saved["sums"],
-        None if unknown else saved["squares"],
-        arms,
-        allowed,
-    )
+    seen = _results(agent, saved)
     for values, restored in zip(agent._seen, seen, strict=True):
         values[:] = restored
     agent._t = sum(map(int, seen.pulls))
     if agent._t >= MOST_PULLS:
         raise ValueError(f"{agent._t} pulls in all")
-    if unknown and getattr(agent.policy, "needs_squares", False):
+    if np.isnan(seen.squares).any() and getattr(agent.policy, "needs_squares", False):
         raise ValueError("the policy needs sums of squared rewards, and they are not known")
+
+
+def _results(agent: Agent, saved: dict[str, Any]) -> Seen:
+    arms = len(agent._quota)
+    pulls = [_whole("pulls", count, MOST_PULLS) for count in saved["pulls"]]
+    sums, squares = _numbers("sums", saved["sums"]), _numbers("squares", saved["squares"])
+    if sums == squares == [None] * arms and len(pulls) == arms and not _names_learned(agent.policy):
+        nobody_knows = np.full(arms, math.nan)  # saved by version 0.1.0
+        return Seen(np.array(pulls, np.int64), nobody_knows, nobody_knows)
+    return checked_results(pulls, sums, None if None in squares else squares, arms, agent._range)
 
 
 def _restore_state(agent: Agent, saved: dict[str, Any]) -> None:
     policy: Any = agent.policy
+    shared = _shared(policy)
     for name, values in learned_arrays(policy, agent._state):
-        if name in SHARED and hasattr(policy, "learned"):
-            values[:] = getattr(agent._seen, SHARED[name])
+        if name in shared:
+            values[:] = getattr(agent._seen, shared[name])
         else:
             values[...] = _array(name, saved[name], values)
     if hasattr(policy, "check_learned"):
@@ -229,7 +248,7 @@ def _restore_pending(agent: Agent, saved: dict[str, Any]) -> None:
     ids, arms, plans, extra = columns
     if len({len(column) for column in columns}) > 1:
         raise ValueError("pending decisions: columns of different lengths")
-    rising = len(ids) == 0 or (ids[0] >= 0 and (np.diff(ids) > 0).all())
+    rising = (ids >= 0).all() and (ids[1:] > ids[:-1]).all()
     if not rising or (len(ids) and ids[-1] >= agent._next_id):
         raise ValueError("pending decisions: ids that do not rise, or that were not given yet")
     limits = (arms, len(agent._quota)), (plans, agent._plans + 1), (extra, 2)
@@ -289,6 +308,14 @@ def _array(name: str, saved: Any, like: Any) -> Any:
     values = [math.nan if value is None else value for value in saved]
     numbers = [float(x) for x in values] if like.dtype.kind == "f" else values
     return np.array(numbers, dtype=like.dtype).reshape(like.shape)
+
+
+def _numbers(name: str, values: Any) -> list[Any]:
+    """Return numbers as they are, and None where nobody knows them."""
+    kinds = set(map(type, values)) if isinstance(values, list) else {object}
+    if not kinds <= {int, float, type(None)}:
+        raise ValueError(f"{name}: {values!r}")
+    return list(values)
 
 
 def _whole(name: str, value: Any, limit: int) -> int:

@@ -183,6 +183,8 @@ class ASAE(StructuredPolicy, _ASAE):
         if ((state.counted < 0) | (state.counted > state.data.pulls)).any():
             raise ValueError(f"{state.counted} counted of {state.data.pulls} pulls")
         exponent, ends = float(state.exponent[0]), int(state.ends[0])
+        if exponent == 0.0 and ends == 0:  # version 0.1.0 saved agents that had not planned yet
+            return
         growing = math.isfinite(exponent) and exponent >= 1.0
         if not growing or not 0 < ends <= 2 * MOST_PULLS or exponent > MOST_EXPONENT:
             raise ValueError(f"a period of 2^{exponent} pulls that ends at {ends}")
