@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -374,3 +375,29 @@ def test_empty_sets_are_counted_as_they_are_met() -> None:
     for _ in range(5):
         agent.tell(agent.ask().id, 0.0)
     assert 1 <= agent.empty <= 5
+
+
+def test_very_many_pending_decisions_are_small_and_come_back() -> None:
+    """A million of them take at most 40 MB: 40 bytes each."""
+    policy, count = sb.UCB(10), 50_000
+    agent = sb.Agent(policy)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(count):
+        agent.ask()
+    used = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert used <= 40 * count
+    for decision in list(agent.pending)[::2]:
+        agent.tell(decision.id, 1.0)
+    text = agent.to_json()
+    twin = sb.Agent.from_json(text, policy)
+    assert len(agent.pending) == count // 2
+    assert twin.pending == agent.pending
+    assert twin.to_json() == text
+
+
+def test_a_snapshot_holds_no_scratch_memory() -> None:
+    table = np.random.default_rng(0).random((1000, 10))
+    structured = sb.Agent(sb.SUCB(sb.FiniteStructure(table))).to_json()
+    assert len(structured) < len(sb.Agent(sb.UCB(10)).to_json()) + 500

@@ -92,15 +92,14 @@ class Agent:
         if not self._holds:  # the policy failed to plan the last time
             self._make_plan()
         handed = self._told + self._out
-        open_arms = np.flatnonzero(handed < self._quota)
-        extra = not len(open_arms)
+        waiting = np.where(handed < self._quota, handed, MOST_PULLS)
+        arm = int(waiting.argmin())  # round robin: who has had least
+        extra = bool(waiting[arm] == MOST_PULLS)
         if extra:
             lacking = np.flatnonzero(self._told < self._quota)
             arm = int(lacking[self._extra_in_plan % len(lacking)])
             self._extra_in_plan += 1
             self._extra += 1
-        else:
-            arm = int(open_arms[np.argmin(handed[open_arms])])  # round robin: who has had least
         decision = Decision(self._next_id, arm, self._names[arm], extra)
         self._next_id += 1
         self._pending.add(Pending(decision.id, arm, self._plans, extra))
@@ -115,8 +114,13 @@ class Agent:
         check_total(self._t, 1)
         self._forget(pending)
         one.pulls[arm], one.sums[arm], one.squares[arm] = 1, reward, reward * reward
-        self._observe(one, 1)
+        self.policy.observe(self._state, one)
         one.pulls[arm], one.sums[arm], one.squares[arm] = 0, 0.0, 0.0
+        self._seen.pulls[arm] += 1
+        self._seen.sums[arm] += reward
+        self._seen.squares[arm] += reward * reward
+        self._told[arm] += 1
+        self._t += 1
         planned_for = pending.plan == self._plans  # otherwise the plan did not reckon with it
         if not planned_for or not (self._told < self._quota).any():
             self._make_plan()
@@ -141,7 +145,11 @@ class Agent:
         count = sum(map(int, seen.pulls))
         check_total(self._t, count)
         if count:
-            self._observe(seen, count)
+            self.policy.observe(self._state, seen)
+            for total, part in zip(self._seen, seen, strict=True):
+                np.add(total, part, out=total)
+            self._told += seen.pulls
+            self._t += count
             self._make_plan()
 
     @property
@@ -219,15 +227,6 @@ class Agent:
         self._pending.remove(pending.id)
         if pending.plan == self._plans:
             self._out[pending.arm] -= 1
-
-    def _observe(self, seen: Seen, count: int) -> None:
-        self.policy.observe(self._state, seen)
-        total = self._seen
-        np.add(total.pulls, seen.pulls, total.pulls)
-        np.add(total.sums, seen.sums, total.sums)
-        np.add(total.squares, seen.squares, total.squares)
-        self._told += seen.pulls
-        self._t += count
 
     def _find(self, decision_id: int) -> Pending:
         if isinstance(decision_id, Decision):
