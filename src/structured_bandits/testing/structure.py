@@ -25,6 +25,7 @@ from structured_bandits.testing.surroundings import importable, in_threads
 
 CLOSE = 1e-6  # values that are this close may count as equal, since solvers have tolerances
 HALVINGS = 24  # of an interval, until a value is known to CLOSE
+FAR = 1e6  # more than any mean
 LEAD = 1e-3  # of an arm that is surely best in a model
 
 
@@ -55,7 +56,7 @@ def check_structure(
 
     What is checked: names, fingerprint and pickling; that the cells answer alike with new and with used
     notes, in threads, and after all the rest; that the whole space has the arms of
-    `structure.best_arms`, an empty box none, and a larger box no fewer; that the optimistic arm is the
+    `structure.best_arms`, a box far away none, and a larger box no fewer; that the optimistic arm is the
     one with the highest mean among those found; that `choose`, from data that grow, is the optimistic arm
     from scratch, and stays it as long as `certain_length` says; and `check_policy` for all policies of the
     library whose questions the structure answers. A question that the cells do not have is left out.
@@ -171,7 +172,7 @@ def _ask(structure: Structure, box: Box, notes: Any = None, flag: bool = False) 
 
 
 def _check_ends(structure: Structure, name: str) -> None:
-    """The whole space has all arms, an empty box none."""
+    """The whole space has all arms, a box far away none."""
     arms = structure.n_arms
     everything = Box(np.full(arms, -math.inf), np.full(arms, math.inf))
     found = _ask(structure, everything)
@@ -182,11 +183,11 @@ def _check_ends(structure: Structure, name: str) -> None:
         f"best_arms_in marks {found.arms}.",
         _how(everything),
     )
-    nothing = Box(np.full(arms, 1.0), np.full(arms, 0.0))
+    nothing = Box(np.full(arms, FAR), np.full(arms, FAR + 1.0))
     found = _ask(structure, nothing)
     require(
         found.arms == () and found.optimistic in (None, -1),
-        f"In a box without means there is no model of {name}: best_arms_in marks no arm and returns "
+        f"In a box far from all means there is no model of {name}: best_arms_in marks no arm and returns "
         "False, optimistic_arm returns -1.",
         f"They say {_said(found)}.",
         _how(nothing),
