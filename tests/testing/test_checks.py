@@ -28,13 +28,13 @@ BUILT: dict[str, Any] = {
     "concave": lambda: sb.concave([0.0, 0.5, 1.0]),
     "unimodal": lambda: TREE,
     "known_best_mean": lambda: sb.known_best_mean(3, 0.75),
-    "union": lambda: sb.union(TABLE, sb.FiniteStructure([[0.5, 0.25, 0.75]])),
-    "product": lambda: sb.product(sb.FiniteStructure([[0.5], [0.75]]), sb.unstructured(1)),
-    "intersection": lambda: sb.intersection(sb.unstructured(3), sb.Constraint({0: 1.0}, at_least=0.5)),
-    "scaled": lambda: sb.scaled(CURVES, [0.5, 1.0, 0.75]),
-    "linear": lambda: sb.linear(
-        [[0.75, 0.25], [0.25, 0.75], [0.5, 0.25]], low=[0.0, 0.0], high=[1.0, 1.0]
+    "union": lambda: sb.union([TABLE, sb.FiniteStructure([[0.5, 0.25, 0.75]])]),
+    "product": lambda: sb.product([sb.FiniteStructure([[0.5], [0.75]]), sb.unstructured(1)]),
+    "intersection": lambda: sb.intersection(
+        sb.unstructured(3), sb.Constraint({0: 1.0}, at_least=0.5)
     ),
+    "scaled": lambda: sb.scaled(CURVES, [0.5, 1.0, 0.75]),
+    "linear": lambda: sb.linear([[0.75, 0.25], [0.25, 0.75], [0.5, 0.25]], bounds=(0.0, 1.0)),
 }
 
 
@@ -51,7 +51,9 @@ def test_every_registered_policy_is_checked_below() -> None:
     assert checked | {sb.UCB, sb.ImprovedUCB} == set(POLICIES.values())
 
 
-@pytest.mark.parametrize("policy", [*policies_for(TABLE), sb.UCB(3), sb.ImprovedUCB(3, 1000)], ids=repr)
+@pytest.mark.parametrize(
+    "policy", [*policies_for(TABLE), sb.UCB(3), sb.ImprovedUCB(3, 1000)], ids=repr
+)
 def test_policies_on_tables(policy: Any) -> None:
     sb.testing.check_policy(policy)
 

@@ -165,7 +165,9 @@ def test_what_is_right_passes() -> None:
     sb.testing.check_policy(Leader(3), compiled=False)
 
 
-@pytest.mark.parametrize(("kind", "message"), POLICIES, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("kind", "message"), POLICIES, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_broken_policies_are_caught(kind: Callable[[int, Any], Any], message: str) -> None:
     with pytest.raises(CheckError, match=message):
         sb.testing.check_policy(kind(3, np.zeros(3)), compiled=False)
@@ -261,7 +263,9 @@ CELLS: list[tuple[type[FiniteCells], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("cells", "message"), CELLS, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("cells", "message"), CELLS, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_broken_cells_are_caught(cells: type[FiniteCells], message: str) -> None:
     structure = sb.FiniteStructure(MEANS)
     structure.cells = cells(np.array(MEANS))
@@ -329,7 +333,9 @@ WORLDS: list[tuple[type, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "message"), WORLDS, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("kind", "message"), WORLDS, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_broken_worlds_are_caught(kind: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(CheckError, match=message):
         sb.testing.check_world(kind([0.3, 0.7]), compiled=False)

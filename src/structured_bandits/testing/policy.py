@@ -163,7 +163,7 @@ def _check_fresh_states(subject: _Subject) -> None:
 def _check_value(subject: _Subject) -> None:
     """Can it be copied, compared and described?"""
     policy, name = subject.policy, subject.name
-    if importable(type(policy)):
+    if importable(policy):
         with blamed(f"Pickling {name}", "pickle.loads(pickle.dumps(policy))"):
             other = pickle.loads(pickle.dumps(policy))
     else:
@@ -310,9 +310,7 @@ def _check_long_plays(subject: _Subject, number: int, pulls: int) -> None:
         single = play(subject.policy, rewards, pulls, True, False)
         python = play(subject.policy, rewards, pulls, False, True)
     one = "compiled, planning ahead"
-    _check_same(
-        subject, "in Python, planning ahead", python, one, planned, HINTS["compiled"], how
-    )
+    _check_same(subject, "in Python, planning ahead", python, one, planned, HINTS["compiled"], how)
     if not subject.randomised:
         other, hint = "compiled, pull by pull", HINTS["pull by pull"]
         _check_same(subject, one, planned, other, single, hint, how)

@@ -46,8 +46,18 @@ def _shared_generators() -> Any:
     return kind, np.asarray(keys).tolist(), rest, random.getstate()
 
 
-def importable(kind: type) -> bool:
-    """Can another process find the class by its name? Only then it can be pickled."""
+def importable(value: Any) -> bool:
+    """Can another process find the classes of this by their names? Only then it can be pickled.
+
+    That is not so for classes that were made inside a function, say.
+    """
+    parts = [*(value if isinstance(value, tuple) else ())]
+    parts += [getattr(value, name, None) for name in ("structure", "cells")]
+    inner = (part for part in parts if hasattr(part, "_fields") or hasattr(part, "cells"))
+    return _found(type(value)) and all(map(importable, inner))
+
+
+def _found(kind: type) -> bool:
     found: Any = sys.modules.get(kind.__module__)
     for part in kind.__qualname__.split("."):
         found = getattr(found, part, None)

@@ -236,7 +236,7 @@ def _stopped_by_hand(
 
 
 def _check_value(world: Any, name: str) -> None:
-    if not importable(type(world)):
+    if not importable(world):
         return
     with blamed(f"Pickling {name}", "pickle.loads(pickle.dumps(world))"):
         other = pickle.loads(pickle.dumps(world))
