@@ -154,7 +154,8 @@ def _check_fresh_states(subject: _Subject) -> None:
             )
             require(
                 array.dtype.kind in "fib",
-                f"What {name} has learned must be whole numbers, floats or flags, so that it can be saved.",
+                f"What {name} has learned must be whole numbers, floats or flags, so that "
+                "it can be saved.",
                 f"state.{field} has the dtype {array.dtype}.",
                 "policy.init()",
             )
@@ -257,7 +258,8 @@ def _check_draws(subject: _Subject, rewards: Floats, number: int) -> None:
     how = _how(subject, number, subject.pulls, False, True)
     require(
         subject.randomised or rng.bit_generator.state == state,
-        f"A policy that draws from rng must say so by the class attribute randomised = True; {subject.name} "
+        "A policy that draws from rng must say so by the class attribute randomised = "
+        f"True; {subject.name} "
         "does not.",
         "It has drawn from rng.",
         how,
@@ -266,7 +268,8 @@ def _check_draws(subject: _Subject, rewards: Floats, number: int) -> None:
     place = _first_difference(runs[0].arms, runs[1].arms)
     require(
         place is None,
-        f"{subject.name} must play the same arms when the same rewards and the same seed are played again: "
+        f"{subject.name} must play the same arms when the same rewards and the same seed "
+        "are played again: "
         "it may draw random numbers from rng only, and all that changes belongs into the state.",
         f"It played another arm at pull {place}.",
         how,
@@ -438,7 +441,8 @@ def _check_threads(subject: _Subject) -> None:
             found[place] == wanted[place],
             f"Two agents with the same {subject.name} in two threads must each play as alone: all that "
             "changes belongs into the state, or into the notes that cells hand out.",
-            f"On tape {number} one of them played or raised {found[place]!r} instead of {wanted[place]}.",
+            f"On tape {number} one of them played or raised {found[place]!r} instead of "
+            f"{wanted[place]}.",
             f"{subject.shown(number, pulls)}\ntwo threads, each with its own sb.Agent(policy)",
         )
 

@@ -54,12 +54,13 @@ def check_structure(
     - `pulls`: how long the policies play, and how long data grow.
     - `policies=False`: do not check the library's policies on this structure.
 
-    What is checked: names, fingerprint and pickling; that the cells answer alike with new and with used
-    notes, in threads, and after all the rest; that the whole space has the arms of
-    `structure.best_arms`, a box far away none, and a larger box no fewer; that the optimistic arm is the
-    one with the highest mean among those found; that `choose`, from data that grow, is the optimistic arm
-    from scratch, and stays it as long as `certain_length` says; and `check_policy` for all policies of the
-    library whose questions the structure answers. A question that the cells do not have is left out.
+    What is checked: names, fingerprint and pickling; that the cells answer alike with new and with
+    used notes, in threads, and after all the rest; that the whole space has the arms of
+    `structure.best_arms`, a box far away none, and a larger box no fewer; that the optimistic arm
+    is the one with the highest mean among those found; that `choose`, from data that grow, is the
+    optimistic arm from scratch, and stays it as long as `certain_length` says; and `check_policy`
+    for all policies of the library whose questions the structure answers. A question that the cells
+    do not have is left out.
     """
     name = type(structure).__name__
     require(
@@ -91,7 +92,8 @@ def check_structure(
         again = _ask(structure, box)
         require(
             again == answer,
-            f"The cells of {name} must answer the same after other questions and runs: what is found out "
+            f"The cells of {name} must answer the same after other questions and runs: what "
+            "is found out "
             "belongs into the notes or the workspace.",
             f"First they answered {_said(answer)}, in the end {_said(again)}.",
             _how(box),
@@ -146,7 +148,8 @@ def _check_value(structure: Structure, name: str) -> None:
         copy = pickle.loads(pickle.dumps(structure))
     require(
         copy == structure and hash(copy) == hash(structure) and copy.fingerprint == first,
-        f"A pickled copy of {name} must be equal to it: the fingerprint hashes what `_facts` returns, which "
+        f"A pickled copy of {name} must be equal to it: the fingerprint hashes what "
+        "`_facts` returns, which "
         "must be arrays or numbers.",
         f"The fingerprints are {first!r} and {copy.fingerprint!r}.",
         "pickle.loads(pickle.dumps(structure)).fingerprint",
@@ -189,7 +192,8 @@ def _check_ends(structure: Structure, name: str) -> None:
     found = _ask(structure, nothing)
     require(
         found.arms == () and found.optimistic in (None, -1),
-        f"In a box far from all means there is no model of {name}: best_arms_in marks no arm and returns "
+        f"In a box far from all means there is no model of {name}: best_arms_in marks no "
+        "arm and returns "
         "False, optimistic_arm returns -1.",
         f"They say {_said(found)}.",
         _how(nothing),
@@ -202,7 +206,8 @@ def _check_answer(structure: Structure, name: str, box: Box, answer: Answer) -> 
         fits = answer.optimistic in answer.arms if answer.arms else answer.optimistic == -1
         require(
             fits,
-            f"The optimistic arm of {name} must be one of the best arms in the box, -1 if there are none.",
+            f"The optimistic arm of {name} must be one of the best arms in the box, -1 if "
+            "there are none.",
             f"They say {_said(answer)}.",
             _how(box),
         )
@@ -221,7 +226,8 @@ def _check_answer(structure: Structure, name: str, box: Box, answer: Answer) -> 
     require(
         set(answer.arms) <= set(larger.arms),
         f"What is in a box is in a larger one: best_arms_in of {name} must mark no fewer arms there.",
-        f"In the box it marks {answer.arms}, in the one that is wider by 0.25 on all sides {larger.arms}.",
+        f"In the box it marks {answer.arms}, in the one that is wider by 0.25 on all sides "
+        f"{larger.arms}.",
         _how(box),
     )
 
@@ -235,9 +241,11 @@ def _check_optimism(structure: Structure, name: str, box: Box) -> None:
     top = max(highest.values())
     require(
         highest[answer.optimistic] >= top - 4 * CLOSE * max(1.0, abs(top)),
-        f"The optimistic arm of {name} must be the one with the highest mean among the models in the box "
+        f"The optimistic arm of {name} must be the one with the highest mean among the "
+        "models in the box "
         "in which it is best.",
-        f"It is {answer.optimistic}, but by best_arms_in in narrower boxes the highest means are {highest}.",
+        f"It is {answer.optimistic}, but by best_arms_in in narrower boxes the highest "
+        f"means are {highest}.",
         _how(box),
     )
 
@@ -277,7 +285,8 @@ def _check_growing_data(structure: Structure, name: str, pulls: int) -> None:
             wanted = _optimistic(structure, data, budget)
             require(
                 choice == wanted,
-                f"choose of the cells of {name} must return what optimistic_arm returns for the box of the "
+                f"choose of the cells of {name} must return what optimistic_arm returns for "
+                "the box of the "
                 "same data, whatever was noted before.",
                 f"After {t} pulls it returns {choice}, optimistic_arm {wanted}.",
                 how,
@@ -328,7 +337,8 @@ def _check_length(
                 later == arm,
                 f"certain_length of the cells of {name} must not promise more than is certain, whatever "
                 "rewards in the range come; 1 is always right.",
-                f"It promises {length} pulls of arm {arm}, but after {extra} of them that pay {what} the "
+                f"It promises {length} pulls of arm {arm}, but after {extra} of them that "
+                f"pay {what} the "
                 f"optimistic arm is {later}.",
                 how,
             )
@@ -367,7 +377,8 @@ def _check_models(
             answer = _ask(structure, box)
             require(
                 arm in answer.arms,
-                f"A box around a model of {name} must have the best arm of that model among its best arms.",
+                f"A box around a model of {name} must have the best arm of that model among "
+                "its best arms.",
                 f"The best arm of the model {model!r} is {arm}, best_arms_in marks {answer.arms}.",
                 _how(box),
             )
@@ -379,7 +390,8 @@ def _check_models(
                 fits = int(fitting.fitting_arm(data))
             require(
                 fits == arm,
-                f"If all averages are the means of a model of {name}, no other fits better, so fitting_arm "
+                f"If all averages are the means of a model of {name}, no other fits better, "
+                "so fitting_arm "
                 "must return its best arm.",
                 f"The best arm of the model {model!r} is {arm}, fitting_arm returns {fits}.",
                 how,
@@ -417,7 +429,8 @@ def _check_distances(
                 nearest.gap - CLOSE <= distance <= farthest + CLOSE,
                 f"The models of {name} in which arm {arm} is best must be as far from the truth "
                 f"{model!r} as nearest and farthest say.",
-                f"They say {nearest.gap:.9g} to {farthest:.9g}; the model {other!r} is at {distance:.9g}.",
+                f"They say {nearest.gap:.9g} to {farthest:.9g}; the model {other!r} is at "
+                f"{distance:.9g}.",
                 how,
             )
             for rival in range(structure.n_arms):
@@ -482,5 +495,6 @@ def _how(box: Box) -> str:
         "from math import inf\n"
         f"box = Box(np.array({low}), np.array({high}))  # structured_bandits.planning.confidence\n"
         "found, cells = np.zeros(structure.n_arms, bool), structure.cells\n"
-        "cells.best_arms_in(box, found, cells.fresh_notes()), cells.optimistic_arm(box, cells.fresh_notes())"
+        "cells.best_arms_in(box, found, cells.fresh_notes()), cells.optimistic_arm(box, "
+        "cells.fresh_notes())"
     )

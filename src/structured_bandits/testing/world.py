@@ -14,7 +14,7 @@ from structured_bandits.errors import RewardError
 from structured_bandits.live.results import checked_results
 from structured_bandits.planning.streaks import Streak
 from structured_bandits.protocol import Now, Outcome, Paid
-from structured_bandits.simulation.engine import drawing_for, draw_until_misses
+from structured_bandits.simulation.engine import draw_until_misses, drawing_for
 from structured_bandits.testing.failures import blamed, require
 from structured_bandits.testing.play import play_in
 from structured_bandits.testing.surroundings import importable, untouched_globals
@@ -93,7 +93,8 @@ def _check_paid(name: str, paid: Any, count: int, allowed: tuple[float, float], 
     except RewardError as error:
         require(
             False,
-            f"What draw of {name} pays must be possible: the sum of {count} rewards of the world's range, "
+            f"What draw of {name} pays must be possible: the sum of {count} rewards of the "
+            "world's range, "
             "and the sum of their squares.",
             f"It returned {paid!r}; {error}.",
             how,
@@ -124,14 +125,16 @@ def _check_law(world: Any, name: str, arm: int, draws: int) -> None:
     together = singles.sum(axis=1)
     for what, column in (("sum", 0), ("sum of squares", 1)):
         _check_alike(
-            f"The {what} of a block of {BLOCK} pulls of arm {arm} of {name} must have the average that it "
+            f"The {what} of a block of {BLOCK} pulls of arm {arm} of {name} must have the "
+            "average that it "
             "has for single pulls",
             blocks[:, column],
             together[:, column],
             how,
         )
         _check_alike(
-            f"The {what} of a block of {BLOCK} pulls of arm {arm} of {name} must have the variance that it "
+            f"The {what} of a block of {BLOCK} pulls of arm {arm} of {name} must have the "
+            "variance that it "
             "has for single pulls",
             _spread(blocks[:, column]),
             _spread(together[:, column]),
@@ -156,7 +159,8 @@ def _check_alike(expected: str, one: Floats, other: Floats, how: str) -> None:
     require(
         abs(float(one.mean() - other.mean())) <= ERRORS * error,
         f"{expected}.",
-        f"It is {one.mean():.4g} for blocks and {other.mean():.4g} for single pulls, with a standard error "
+        f"It is {one.mean():.4g} for blocks and {other.mean():.4g} for single pulls, with a "
+        "standard error "
         f"of {error:.2g}.",
         how,
     )
@@ -280,7 +284,6 @@ class Echo(NamedTuple):
     """A policy that shows what a world pays: its streaks depend on the last payment."""
 
     n_arms: int
-    streaks = True  # type: ignore[misc]
 
     def init(self) -> EchoState:
         """Return a fresh state."""
