@@ -31,7 +31,7 @@ LAYERS = [
     {"policies", "environments"},
     {"theory"},
     {"simulation", "live"},
-    {"plots"},
+    {"plots", "testing"},
     {"report"},
     {"experiments"},
     {"cli"},

@@ -4,6 +4,8 @@ Importing this package loads NumPy and nothing else that is heavy: Numba, SciPy,
 are imported by the functions that need them, and are extras of the package.
 """
 
+from typing import Any
+
 from structured_bandits import sources  # stays first: it hashes what is about to be loaded
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.gaussian import Gaussian
@@ -58,6 +60,16 @@ from structured_bandits.theory.analysis import Analysis, analyse
 __version__ = "0.2.0"
 
 del sources
+
+
+def __getattr__(name: str) -> Any:
+    """Load `structured_bandits.testing` when it is first asked for: who only plays needs none of it."""
+    if name == "testing":
+        import importlib
+
+        return importlib.import_module("structured_bandits.testing")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "ASAE",

@@ -59,7 +59,7 @@ class Policy(Record):
     learned: ClassVar[tuple[str, ...]] = ("data",)
     absent_parameters: ClassVar[dict[str, Any]] = {}
 
-    structure: Structure | None
+    structure: Structure | None = None
     n_arms: int
     sigma: float
     bottom: float  # the range of rewards
@@ -231,7 +231,7 @@ def checked_cells(kind: type[Policy], structure: Any, name: str = "cells") -> An
     cells = getattr(structure, name)
     missing = [question for question in kind.asks if not hasattr(cells, question)]
     if missing:
-        able = [other for other, each in POLICIES.items() if _answers(structure, each)]
+        able = [other for other, each in POLICIES.items() if answers(structure, each)]
         raise ParameterError(
             f"{kind.__name__} cannot play on structure={structure!r}: it asks for "
             f"{missing[0]!r}, which such a structure does not answer; use {', '.join(able)}"
@@ -239,7 +239,8 @@ def checked_cells(kind: type[Policy], structure: Any, name: str = "cells") -> An
     return cells
 
 
-def _answers(structure: Structure, kind: type[Policy]) -> bool:
+def answers(structure: Structure, kind: type[Policy]) -> bool:
+    """Can the cells of this structure answer what policies of this kind ask?"""
     cells = structure.cells, structure.fitting_cells
     return all(any(hasattr(each, question) for each in cells) for question in kind.asks)
 

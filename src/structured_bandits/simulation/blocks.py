@@ -102,7 +102,7 @@ def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> 
             first = part.start - runs.start
             rows = slice(first, first + len(part))
             tables = Runs(setting.checkpoints, **{k: v[rows] for k, v in block[name].items()})
-            play = _engine(setting.engine, policies[name], world)
+            play = engine_of(setting.engine, policies[name], world)
             game = Game(world, setting.horizon, setting.planning, rng, stop)
             if layout is None:
                 _play_one_by_one(play, policies[name], game, setting.seed, part, name, tables)
@@ -145,7 +145,8 @@ def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:
     }
 
 
-def _engine(engine: str, policy: PolicyLike, world: WorldLike) -> Callable[..., Any]:
+def engine_of(engine: str, policy: PolicyLike, world: WorldLike) -> Callable[..., Any]:
+    """Return what plays many runs: compiled if that is wanted and the policy can be."""
     if engine == "python" or needs_python(policy):
         return python_engine.run_many
     with needs("sb.simulate", extra="simulate", otherwise="; engine='python' does without, slowly"):

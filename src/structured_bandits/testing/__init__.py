@@ -1,0 +1,25 @@
+"""Checks for policies, structures and worlds of one's own: what the library asks of its own ones.
+
+Each check raises a `CheckError` (an AssertionError) that says what was expected, what was seen and how
+to see it again. They print nothing, are deterministic and take seconds.
+
+>>> import structured_bandits as sb
+>>> sb.testing.check_policy(sb.UCB(3), compiled=False)
+"""
+
+from structured_bandits.testing.failures import CheckError
+from structured_bandits.testing.play import Played, play
+from structured_bandits.testing.policy import check_policy
+from structured_bandits.testing.structure import check_structure
+from structured_bandits.testing.tapes import reward_tape
+from structured_bandits.testing.world import check_world
+
+__all__ = [
+    "CheckError",
+    "Played",
+    "check_policy",
+    "check_structure",
+    "check_world",
+    "play",
+    "reward_tape",
+]

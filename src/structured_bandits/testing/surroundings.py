@@ -1,0 +1,64 @@
+"""What a check must leave alone, or may not have: other threads, shared generators, unknown names."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.testing.failures import require
+
+
+def in_threads(jobs: list[Callable[[], None]]) -> None:
+    """Do all jobs at once, each in a thread, with as many switches between them as can be had."""
+    threads = [threading.Thread(target=job) for job in jobs]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+
+
+@contextmanager
+def untouched_globals(name: str) -> Iterator[None]:
+    """Raise if NumPy's or Python's shared generators were used."""
+    before = _shared_generators()
+    yield
+    require(
+        before == _shared_generators(),
+        f"{name} must draw its random numbers from rng only, so that seeds work.",
+        "It has drawn from np.random or random.",
+        "np.random.get_state(), random.getstate()  # before and after",
+    )
+
+
+def _shared_generators() -> Any:
+    kind, keys, *rest = np.random.get_state()  # noqa: NPY002  to see that nobody uses it
+    return kind, np.asarray(keys).tolist(), rest, random.getstate()
+
+
+def importable(value: Any) -> bool:
+    """Can another process find the classes of this by their names? Only then it can be pickled.
+
+    That is not so for classes that were made inside a function, say.
+    """
+    parts = [*(value if isinstance(value, tuple) else ())]
+    parts += [getattr(value, name, None) for name in ("structure", "cells")]
+    inner = (part for part in parts if hasattr(part, "_fields") or hasattr(part, "cells"))
+    return _found(type(value)) and all(map(importable, inner))
+
+
+def _found(kind: type) -> bool:
+    found: Any = sys.modules.get(kind.__module__)
+    for part in kind.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is kind
