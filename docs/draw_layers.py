@@ -8,10 +8,9 @@ from pathlib import Path
 #: From the top down; the rooms of a layer side by side, as in tests/test_layers.py.
 LAYERS = [
     ["cli"],
-    ["testing"],
     ["experiments"],
     ["report"],
-    ["plots"],
+    ["plots", "testing"],
     ["simulation", "live"],
     ["theory"],
     ["policies", "environments"],

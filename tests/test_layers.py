@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import runpy
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,14 @@ def test_only_one_module_imports_numba_at_all() -> None:
         )
     ]
     assert importing == ["simulation/compiled.py"]
+
+
+def test_the_picture_in_the_docs_shows_these_layers() -> None:
+    docs = Path(__file__).parent.parent / "docs"
+    drawing = runpy.run_path(str(docs / "draw_layers.py"))
+    shown = [set(rooms) for rooms in reversed(drawing["LAYERS"])]
+    assert shown[1:] == LAYERS[1:]
+    (ground,) = shown[0]  # a line that names some of the modules at the bottom
+    assert {"protocol", "families", "records", "checks", "errors"} <= LAYERS[0]
+    assert ground.startswith("the ground: protocol, families, records, checks, errors")
+    assert (docs / "layers.svg").read_text() == drawing["draw"]()
