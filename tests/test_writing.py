@@ -6,8 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections import namedtuple
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from support.full_disk import full_disk
 
 from structured_bandits import OutputError
 from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.testing.surroundings import in_threads
 from structured_bandits.writing import (
     check_file,
     check_files,
@@ -149,23 +150,15 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 def test_many_writers_of_one_file_do_not_collide(tmp_path: Path) -> None:
-    path, failed = tmp_path / "page.html", []
+    path = tmp_path / "page.html"
 
     def write(letter: str) -> None:
-        try:
-            for _ in range(50):
-                write_whole(path, letter * 10_000)
-                assert len(set(path.read_text())) == 1  # whoever wrote it wrote all of it
-                assert path.stat().st_size == 10_000
-        except Exception as error:
-            failed.append(error)
+        for _ in range(50):
+            write_whole(path, letter * 10_000)
+            assert len(set(path.read_text())) == 1  # whoever wrote it wrote all of it
+            assert path.stat().st_size == 10_000
 
-    threads = [threading.Thread(target=write, args=(letter,)) for letter in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    in_threads([partial(write, letter) for letter in "abcd"])
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-import threading
 from collections import namedtuple
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,7 @@ from structured_bandits.experiments.settings import read_experiment
 from structured_bandits.report.figures import draw_figure, save_figure, save_numbers
 from structured_bandits.report.page import Page, write_page
 from structured_bandits.report.records import Shown
+from structured_bandits.testing.surroundings import in_threads
 
 HOSTILE = [
     "../../../x",
@@ -343,25 +344,17 @@ def test_no_half_written_figure_table_or_page(tmp_path: Path) -> None:
 
 
 def test_two_writers_of_one_page(tmp_path: Path) -> None:
-    path, failed = tmp_path / "report.html", []
+    path = tmp_path / "report.html"
 
     def write(title: str) -> None:
         page = Page(title, title * 20_000, {"as given": ""})
-        try:
-            for _ in range(30):
-                write_page(page, path)
-                text = path.read_text()
-                assert text.endswith("</html>\n")
-                assert text.count("x" * 20_000) + text.count("y" * 20_000) == 1
-        except Exception as error:
-            failed.append(error)
+        for _ in range(30):
+            write_page(page, path)
+            text = path.read_text()
+            assert text.endswith("</html>\n")
+            assert text.count("x" * 20_000) + text.count("y" * 20_000) == 1
 
-    threads = [threading.Thread(target=write, args=(title,)) for title in "xyxy"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    in_threads([partial(write, title) for title in "xyxy"])
     assert list(tmp_path.iterdir()) == [path]
 
 

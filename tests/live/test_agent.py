@@ -401,3 +401,16 @@ def test_a_snapshot_holds_no_scratch_memory() -> None:
     table = np.random.default_rng(0).random((1000, 10))
     structured = sb.Agent(sb.SUCB(sb.FiniteStructure(table))).to_json()
     assert len(structured) < len(sb.Agent(sb.UCB(10)).to_json()) + 500
+
+
+def test_squares_are_unknown_only_where_nobody_knows_them() -> None:
+    policy = sb.UCB(2)
+    agent = sb.Agent(policy)
+    agent.learn([4, 0], [2.0, 0.0])
+    agent.learn([0, 2], [0.0, 1.5], squares=[0.0, 1.25])
+    assert np.isnan(agent._seen.squares[0])
+    assert agent._seen.squares[1] == 1.25
+    twin = sb.Agent.from_json(agent.to_json(), policy)
+    assert twin.to_json() == agent.to_json()
+    with pytest.raises(sb.RewardError, match=r"squares\[0\]=3: 4 rewards .* between 1 and 2"):
+        agent.learn([4, 0], [2.0, 0.0], squares=[3.0, 0.0])

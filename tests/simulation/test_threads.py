@@ -5,16 +5,14 @@ Version 0.1 kept what programs had found in the structure; 38 of 45 simulations 
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import structured_bandits as sb
+from structured_bandits.testing.surroundings import in_threads
 
 FEATURES = np.random.default_rng(1).random((6, 3))
 STRUCTURES: dict[str, Callable[[], Any]] = {
@@ -25,15 +23,6 @@ STRUCTURES: dict[str, Callable[[], Any]] = {
     "table": lambda: sb.FiniteStructure(np.random.default_rng(2).random((40, 5))),
 }
 THREADS = 4
-
-
-@pytest.fixture(autouse=True)
-def hurried() -> Iterator[None]:
-    """Let threads change places all the time."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 def policies(structure: Any) -> list[Any]:
@@ -58,25 +47,13 @@ def live(policy: Any, seed: int, pulls: int = 40) -> list[Any]:
     return [*seen, agent.to_json()]
 
 
-def together(calls: list[Callable[[], Any]]) -> list[Any]:
-    """Call all at the same time; return what each returned."""
-    start = threading.Barrier(len(calls))
-
-    def begin(call: Callable[[], Any]) -> Any:
-        start.wait()
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result() for future in [pool.submit(begin, call) for call in calls]]
-
-
 @pytest.mark.parametrize("kind", STRUCTURES)
 def test_agents_on_one_structure_play_as_alone(kind: str) -> None:
     shared, played = STRUCTURES[kind](), 0
     for policy, alone in zip(policies(shared), policies(STRUCTURES[kind]()), strict=True):
         for first in range(0, 3 * THREADS, THREADS):
             seeds = range(first, first + THREADS)
-            found = together([lambda s=seed: live(policy, s) for seed in seeds])  # noqa: B023
+            found = in_threads([lambda s=seed: live(policy, s) for seed in seeds])  # noqa: B023
             assert found == [live(alone, seed) for seed in seeds], type(policy).__name__
             played += THREADS
     assert played == 12 * len(policies(shared))
@@ -94,7 +71,7 @@ def test_simulations_on_one_structure_play_as_alone(kind: str) -> None:
 
     for first in range(0, 3 * THREADS, THREADS):
         seeds = range(first, first + THREADS)
-        found = together([lambda s=seed: simulate(shared, s) for seed in seeds])
+        found = in_threads([lambda s=seed: simulate(shared, s) for seed in seeds])
         assert found == [simulate(alone, seed) for seed in seeds]
 
 
@@ -102,5 +79,5 @@ def test_one_structure_is_asked_for_the_first_time_by_many_threads() -> None:
     """What is computed when first asked for is the same whoever asks."""
     for _ in range(10):
         structure = STRUCTURES["linear"]()
-        found = together([lambda s=structure: live(sb.SUCB(s, alpha=0.3), 7, 10)] * THREADS)
+        found = in_threads([lambda s=structure: live(sb.SUCB(s, alpha=0.3), 7, 10)] * THREADS)
         assert found == [live(sb.SUCB(STRUCTURES["linear"](), alpha=0.3), 7, 10)] * THREADS

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pandas as pd
 import pytest
 
 import structured_bandits as sb
+from structured_bandits.testing.surroundings import in_threads
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -80,28 +79,11 @@ def test_threads_that_load_one_file_at_once_see_no_ring(tmp_path: Path) -> None:
     write(tmp_path, "inner.toml", including("types.csv"))
     path = write(tmp_path, "a.toml", including("inner.toml", "types.csv"))
     expected = sb.load_structure(path)
-    errors: list[Exception] = []
-    start = threading.Barrier(4)
 
-    def load() -> None:
-        start.wait()
-        try:
-            for _ in range(10):
-                assert sb.load_structure(path) == expected
-        except Exception as error:
-            errors.append(error)
+    def load() -> list[bool]:
+        return [sb.load_structure(path) == expected for _ in range(10)]
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=load) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
-    assert errors == []
+    assert in_threads([load] * 4) == [[True] * 10] * 4
 
 
 def test_names_that_no_file_can_have(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +17,7 @@ from structured_bandits.structures.polyhedral.differences import (
     rivals_of,
 )
 from structured_bandits.structures.polyhedral.polytope import Polytope, means_with
+from structured_bandits.testing.surroundings import in_threads
 
 
 def longest_leads(piece: Polytope) -> Any:
@@ -140,24 +139,7 @@ def test_unimodal_on_a_chain_keeps_its_cells() -> None:
 
 def asked_at_once(question: Callable[[], Any]) -> list[Any]:
     """Return the answers that four threads get to a question they ask at the same time."""
-    start, answers = threading.Barrier(4), []
-
-    def ask() -> None:
-        start.wait()
-        answers.append(question())
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
-    assert len(answers) == 4
-    return answers
+    return in_threads([question] * 4)
 
 
 def test_threads_that_ask_a_polytope_at_once_get_one_answer() -> None:

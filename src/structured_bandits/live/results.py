@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,10 @@ def checked_results(pulls: Any, sums: Any, squares: Any, arms: int, allowed: Ran
     counts = _checked_counts(pulls, columns[0])
     _check_sums(counts, columns[1], allowed)
     if squares is None:
-        return Seen(counts, columns[1], np.full(arms, math.nan))
-    _check_squares(counts, columns[1], columns[2], allowed)
-    return Seen(counts, columns[1], columns[2])
+        return Seen(counts, columns[1], np.where(counts > 0, math.nan, 0.0))
+    seen = Seen(counts, columns[1], columns[2])
+    check_squares(seen, range(arms), allowed)
+    return seen
 
 
 def check_total(before: int, more: int) -> None:
@@ -79,20 +81,21 @@ def _check_sums(counts: Ints, sums: Floats, allowed: Range) -> None:
             )
 
 
-def _check_squares(counts: Ints, sums: Floats, squares: Floats, allowed: Range) -> None:
-    """Raise if no such rewards have these squares.
+def check_squares(seen: Seen, arms: Iterable[int], allowed: Range) -> None:
+    """Raise if no rewards of one of these arms have these squares.
 
     They sum to at least sum^2 / n, and for rewards in [low, high] to at most (low + high) sum - n low
     high, since the sum of (x - low)(high - x) is not negative.
     """
     low, high = (min(max(end, -LARGEST_REWARD), LARGEST_REWARD) for end in allowed)
-    for arm, count in enumerate(counts):
-        least = sums[arm] * sums[arm] / count if count else 0.0
-        most = (low + high) * sums[arm] - count * low * high if count else 0.0
+    for arm in arms:
+        count, total = seen.pulls[arm], seen.sums[arm]
+        least = total * total / count if count else 0.0
+        most = (low + high) * total - count * low * high if count else 0.0
         slack = (SLACK + 4.0 * ROUNDED * count) * count * max(low * low, high * high)
-        value = squares[arm]
+        value = seen.squares[arm]
         if not (math.isfinite(value) and least - slack <= value <= most + slack):
             raise RewardError(
                 f"squares[{arm}]={value:g}: {count:g} rewards in [{low:g}, {high:g}] that sum to "
-                f"{sums[arm]:g} have squares that sum to between {least:g} and {most:g}"
+                f"{total:g} have squares that sum to between {least:g} and {most:g}"
             )

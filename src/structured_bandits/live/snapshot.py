@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structured_bandits.errors import FileFormatError, RewardError
-from structured_bandits.live.results import checked_results
+from structured_bandits.live.results import check_squares, checked_results
 from structured_bandits.live.snapshot_1 import upgraded
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.policies.phases import MOST_PULLS
@@ -207,7 +207,11 @@ def _results(agent: Agent, saved: dict[str, Any]) -> Seen:
     if sums == squares == [None] * arms and len(pulls) == arms and not _names_learned(agent.policy):
         nobody_knows = np.full(arms, math.nan)  # saved by version 0.1.0
         return Seen(np.array(pulls, np.int64), nobody_knows, nobody_knows)
-    return checked_results(pulls, sums, None if None in squares else squares, arms, agent._range)
+    seen = checked_results(pulls, sums, None, arms, agent._range)
+    known = [arm for arm, value in enumerate(squares) if value is not None]
+    seen.squares[known] = [squares[arm] for arm in known]
+    check_squares(seen, known, agent._range)
+    return seen
 
 
 def _restore_state(agent: Agent, saved: dict[str, Any]) -> None:

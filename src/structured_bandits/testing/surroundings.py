@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,16 +15,23 @@ import numpy as np
 from structured_bandits.testing.failures import require
 
 
-def in_threads(jobs: list[Callable[[], None]]) -> None:
-    """Do all jobs at once, each in a thread, with as many switches between them as can be had."""
-    threads = [threading.Thread(target=job) for job in jobs]
+def in_threads(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Do all jobs at once, each in a thread, with as many switches between them as can be had.
+
+    Return what each returned; the first error is raised.
+    """
+    start = threading.Barrier(len(jobs))
+
+    def begin(job: Callable[[], Any]) -> Any:
+        start.wait()
+        return job()
+
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            futures = [pool.submit(begin, job) for job in jobs]
+            return [future.result() for future in futures]
     finally:
         sys.setswitchinterval(interval)
 
