@@ -30,7 +30,8 @@ test: lint
 # theory, figures. The cases that play against the oracles are our own arithmetic and stay with `make test`.
 VERSIONS := tests/live tests/policies/test_policies.py tests/policies/test_regret.py tests/programs \
 	tests/simulation tests/structures/test_structures.py tests/structures/test_knowledge.py \
-	tests/theory/test_theory.py tests/test_cli.py tests/test_extras.py
+	tests/theory/test_golden_values.py tests/theory/test_review_cases.py \
+	tests/theory/test_conditions.py tests/test_cli.py tests/test_extras.py
 
 test-lowest:
 	$(call other_versions,.venv-lowest,--resolution lowest-direct)
