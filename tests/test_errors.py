@@ -412,6 +412,11 @@ def test_a_world_of_the_old_form_is_told_what_draw_returns() -> None:
             sb.simulate(sb.UCB(2), OldWorld(np.array([0.5, 0.6])), 10, engine=engine)
 
 
+def test_a_sequence_is_read_as_means_even_if_it_has_parts() -> None:
+    with pytest.raises(sb.StructureError, match="a list, tuple or array is read as means"):
+        sb.analyse(R, truth=(0, (0.5, 0.5)))
+
+
 def test_a_policy_on_a_structure_is_not_one_on_a_number_of_arms() -> None:
     assert sb.UCB(R) != sb.UCB(R.n_arms)
     assert sb.UCB(R) == sb.UCB(R)
