@@ -133,7 +133,8 @@ def solvers() -> None:
     rows = np.vstack([cell.rows, cell.polytope.slopes])
     objective = cell.polytope.slopes[cell.arm]
     program = LinearProgram(objective, rows)
-    inner = cell.polytope.means(cell.slack(np.full(20, -np.inf), np.full(20, np.inf)).x[:-1])
+    everything = Box(np.full(20, -np.inf), np.full(20, np.inf))
+    inner = cell.polytope.means(cell.slack(everything).x[:-1])
     times: dict[str, list[float]] = {"daqp": [], "HiGHS": []}
     for step in range(200):
         shift = inner - cell.polytope.intercepts

@@ -412,6 +412,11 @@ def test_a_world_of_the_old_form_is_told_what_draw_returns() -> None:
             sb.simulate(sb.UCB(2), OldWorld(np.array([0.5, 0.6])), 10, engine=engine)
 
 
+def test_a_sequence_is_read_as_means_even_if_it_has_parts() -> None:
+    with pytest.raises(sb.StructureError, match="a list, tuple or array is read as means"):
+        sb.analyse(R, truth=(0, (0.5, 0.5)))
+
+
 def test_a_policy_on_a_structure_is_not_one_on_a_number_of_arms() -> None:
     assert sb.UCB(R) != sb.UCB(R.n_arms)
     assert sb.UCB(R) == sb.UCB(R)
@@ -430,3 +435,27 @@ def test_more_pulls_than_can_be_counted_are_refused() -> None:
     last = agent.ask()
     with pytest.raises(sb.RewardError, match=r"expected less than 2\*\*52 in all"):
         agent.tell(last.id, 1.0)
+
+
+class Ranged(NamedTuple):
+    """A policy of a user's that says which rewards it expects."""
+
+    n_arms: int = 4
+    reward_range: tuple[float, float] = (0.0, 1.0)
+
+    def init(self):
+        return (np.zeros(1),)
+
+    def plan(self, state, now, quota, rng):
+        quota[:] = 1
+        return 0
+
+    def observe(self, state, seen):
+        pass
+
+
+def test_a_range_that_a_users_policy_declares_is_compared_with_the_world() -> None:
+    """Found by a stranger: Beta counts of a Gaussian world would have become negative, silently."""
+    with pytest.raises(sb.RewardError, match="the world's rewards have no bounds"):
+        sb.simulate(Ranged(), sb.Gaussian([0.1, 0.2, 0.3, 0.4]), 10, engine="python")
+    sb.simulate(Ranged(), WORLD, 10, runs=1, engine="python")

@@ -11,6 +11,7 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.policies.base import POLICIES
+from structured_bandits.structures.base import Structure
 from structured_bandits.testing.structure import policies_for
 
 TABLE = sb.FiniteStructure([[0.8, 0.3, 0.5], [0.2, 0.7, 0.1], [0.1, 0.6, 0.9]])
@@ -48,7 +49,8 @@ def test_the_checks_are_loaded_when_they_are_asked_for() -> None:
 
 def test_every_registered_policy_is_checked_below() -> None:
     checked = {type(policy) for one in (TABLE, CURVES) for policy in policies_for(one)}
-    assert checked | {sb.UCB, sb.ImprovedUCB} == set(POLICIES.values())
+    known = checked | {sb.UCB, sb.ImprovedUCB}
+    assert known == set(POLICIES.values()), "add it here and in test_policies_on_tables"
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,31 @@ def test_policies_on_tables(policy: Any) -> None:
 def test_policies_on_curves(policy: Any) -> None:
     """Compiled is only what tables have not shown: tests/policies plays the others so."""
     sb.testing.check_policy(policy, compiled=isinstance(policy, sb.WAGP))
+
+
+class OwnKind(Structure):
+    """No more than the base class asks for."""
+
+    kind = "own"
+
+    def means(self, model: Any) -> Any:
+        return TABLE.means(model)
+
+    def model_name(self, model: Any) -> str:
+        return str(model)
+
+    def distances(self, means: Any, tolerance: float) -> Any:
+        raise sb.StructureError("no theory")
+
+    def _table(self, limit: int) -> Any:
+        return list(self.arm_names), [], 0
+
+
+def test_a_kind_of_ones_own_needs_no_representation() -> None:
+    """The example of docs/add-a-structure.md failed as a module: its address was in each policy's repr."""
+    own = OwnKind(TABLE.cells, None)
+    sb.testing.check_structure(own, range(3), compiled=False, boxes=5, pulls=20)
+    assert repr(own) == "OwnKind(3 arms, 3 arms best in some model)"
 
 
 @pytest.mark.parametrize(

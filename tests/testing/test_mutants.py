@@ -115,6 +115,12 @@ class ForgetsToSave(Leader):
     learned = ("sums",)
 
 
+class SavesWhatItLacks(Leader):
+    """`learned` of the mixin `Policy` is ("data",): who copies it has to say the own fields."""
+
+    learned = ("data",)
+
+
 class ChangesWhenRead(Leader):
     def active_arms(self, state: State, t: int) -> tuple[int, ...]:
         state.sums[0] += 1.0
@@ -154,6 +160,10 @@ POLICIES: list[tuple[type, str]] = [
     (DrawsUnsaid, "randomised = True"),
     (OldForm, "Since version 0.2"),
     (ForgetsToSave, "saved and restored"),
+    (
+        SavesWhatItLacks,
+        "names 'data', which its state does not have; accepted are names among pulls",
+    ),
     (ChangesWhenRead, "read in between"),
     (UsesSquaresUnsaid, "needs_squares = True"),
     (Remembers, "belongs into the state"),
@@ -196,6 +206,35 @@ def test_what_is_wrong_in_compiled_code_only_is_caught() -> None:
     sb.testing.check_policy(WrongWhenCompiled(2), compiled=False)
     with pytest.raises(CheckError, match="Compiled code means something else"):
         sb.testing.check_policy(WrongWhenCompiled(2))
+
+
+def highest(values: Any) -> Any:
+    return np.argmax(values)
+
+
+class CallsAPlainFunction(Leader):
+    def plan(self, state: State, now: sb.Now, quota: Any, rng: Any) -> int:
+        quota[:] = 0
+        quota[highest(state.sums)] = 1
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (
+            CallsAPlainFunction,
+            "does not compile: it calls the plain function highest; mark highest with",
+        ),
+        (Leader, "does not compile: compiled code knows no 'choice' of Leader, only fields"),
+    ],
+)
+def test_what_does_not_compile_is_named_first(
+    kind: Callable[[int, Any], Any], message: str
+) -> None:
+    """Numba says it too, after twenty lines about what it tried."""
+    with pytest.raises(sb.ParameterError, match=message):
+        sb.simulate(kind(3, np.zeros(3)), sb.Bernoulli([0.5, 0.5, 0.5]), 10, runs=1)
 
 
 # --------------------------------------------------------------------------------- structures

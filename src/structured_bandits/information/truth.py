@@ -105,7 +105,7 @@ def truth_of(structure: Structure, truth: Any, tolerance: float = 1e-9) -> Truth
     >>> truth.best_arm, truth.inside, truth.gamma_star, truth.confusing_models
     (0, True, 0.0, (1,))
     """
-    model = truth if np.ndim(truth) == 0 else None
+    model = truth if _is_model(truth) else None
     means = true_means(structure, truth)
     tolerance = tolerance + 1e-15 * float(np.abs(means).max())  # what rounding adds
     gaps = means.max() - means
@@ -127,7 +127,7 @@ def truth_of(structure: Structure, truth: Any, tolerance: float = 1e-9) -> Truth
 
 def true_means(structure: Structure, truth: Any) -> Floats:
     """Return the means of the truth: those of a model, or the vector itself."""
-    if np.ndim(truth) == 0:
+    if _is_model(truth):
         return structure.means(truth)
     try:
         means = np.array(truth, dtype=np.float64)
@@ -135,9 +135,18 @@ def true_means(structure: Structure, truth: Any) -> Floats:
         means = np.array([math.nan])
     if means.shape != (structure.n_arms,) or not np.isfinite(means).all():
         raise StructureError(
-            f"truth={truth!r}: expected a model of the structure or {structure.n_arms} finite means"
+            f"truth={truth!r}: expected a model of the structure or {structure.n_arms} finite means "
+            "(a list, tuple or array is read as means)"
         )
     return means
+
+
+def _is_model(truth: Any) -> bool:
+    """Is it a model? A sequence is a vector of means, whatever is in it."""
+    try:
+        return np.ndim(truth) == 0
+    except ValueError:  # rows of several lengths
+        return False
 
 
 def indicator(arms: Iterable[int], count: int) -> Floats:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structured_bandits.errors import FileFormatError, RewardError
+from structured_bandits.errors import FileFormatError, ParameterError, RewardError
 from structured_bandits.live.results import check_squares, checked_results
 from structured_bandits.live.snapshot_1 import upgraded
 from structured_bandits.policies.base import POLICIES
@@ -82,6 +82,12 @@ def learned_arrays(policy: Any, state: Any) -> Iterator[tuple[str, Any]]:
     """
     names = getattr(policy, "learned", state._fields)
     for name in names:
+        if name not in state._fields:
+            raise ParameterError(
+                f"{type(policy).__name__}: learned={tuple(names)!r} names {name!r}, which its state "
+                f"does not have; accepted are names among {', '.join(state._fields)}. Say in the class "
+                "which of them hold what was learned, as in learned = ('pulls', 'sums')"
+            )
         yield from _arrays(name, getattr(state, name))
 
 

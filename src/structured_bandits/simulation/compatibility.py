@@ -45,10 +45,11 @@ def _check_rewards(name: str, policy: Any, world: World, horizon: int) -> None:
     longest = world.longest()
     if longest is not None and longest < horizon:
         raise ParameterError(f"horizon={horizon}: the tape holds {longest} rewards of each arm")
+    declared = getattr(policy, "reward_range", None)
+    if declared is not None:
+        _check_range(name, declared, world)
     if not isinstance(policy, Policy):
         return
-    if policy.reward_range is not None:
-        _check_range(name, policy.reward_range, world)
     if policy.family == "bernoulli" and world.family != "bernoulli":
         raise RewardError(
             f"{name}: the policy is made for rewards of 0 and 1, the world's are {world.family}"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -176,10 +177,25 @@ def foreign_runs(policy: Any, game: engine.Game, starts: RunStarts, runs: engine
             )
         except numba.core.errors.TypingError as error:
             raise ParameterError(
-                f"{type(policy).__name__} in {type(game.world).__name__} does not compile; "
-                "simulate with engine='python', or see docs/add-a-policy.md, 'Rules for compiled "
-                f"code'. Numba says: {error}"
+                f"{type(policy).__name__} in {type(game.world).__name__} does not compile"
+                f"{_cause(str(error))}; simulate with engine='python', or see docs/add-a-policy.md, "
+                f"'Rules for compiled code'. Numba says: {error}"
             ) from None
+
+
+def _cause(said: str) -> str:
+    """Return the two commonest causes in plain words: Numba says them in the middle of a page."""
+    if found := re.search(r"Untyped global name '(\w+)':.*<class 'function'>", said):
+        return (
+            f": it calls the plain function {found[1]}; mark {found[1]} with "
+            "numba.extending.register_jitable"
+        )
+    if found := re.search(r"Unknown attribute '(\w+)' of type (\w+)", said):
+        return (
+            f": compiled code knows no {found[1]!r} of {found[2]}, only fields and the methods that "
+            "the engine or a policy calls; make it a field, or a function outside the class"
+        )
+    return ""
 
 
 def engine_for(policy: Any, world: Any) -> Any:

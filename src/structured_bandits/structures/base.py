@@ -107,6 +107,12 @@ class Structure(ABC):
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    def __repr__(self) -> str:  # without an address, so that equal structures are shown alike
+        return (
+            f"{type(self).__name__}({self.n_arms} arms, "
+            f"{len(self.best_arms)} arms best in some model)"
+        )
+
     def _repr_html_(self) -> str:
         header, rows, more = self._table(limit=20)
         marks = "".join(f"<th>{html.escape(name)}</th>" for name in header)

@@ -64,7 +64,10 @@ class Spy:
 def play(
     policy: Any, rewards: Any, horizon: int, compiled: bool, planning: bool, seed: int = 0
 ) -> Played:
-    """Play `policy` for `horizon` pulls on a tape of rewards (arms × pulls)."""
+    """Play `policy` for `horizon` pulls on a tape of rewards (arms × pulls).
+
+    A randomised policy draws from `np.random.default_rng(seed)`.
+    """
     rng = np.random.Generator(np.random.PCG64(seed))
     return play_in(Tape(rewards), policy, horizon, compiled, planning, rng)
 

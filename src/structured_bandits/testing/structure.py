@@ -60,7 +60,7 @@ def check_structure(
     is the one with the highest mean among those found; that `choose`, from data that grow, is the
     optimistic arm from scratch, and stays it as long as `certain_length` says; and `check_policy`
     for all policies of the library whose questions the structure answers. A question that the cells
-    do not have is left out.
+    do not have is left out, but for `fresh_notes` and `best_arms_in`, which it needs.
     """
     name = type(structure).__name__
     require(
