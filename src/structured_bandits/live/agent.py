@@ -24,7 +24,7 @@ from structured_bandits.live.results import check_total, checked_results, checke
 from structured_bandits.live.snapshot import from_snapshot, to_snapshot
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.phases import MOST_PULLS
-from structured_bandits.protocol import Now, PolicyLike, Seen
+from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
 
 
 class Decision(NamedTuple):
@@ -110,12 +110,10 @@ class Agent:
         """Take in the reward of a decision; each counts once."""
         pending = self._find(decision_id)
         reward = checked_reward(reward, self._range)
-        one, arm = self._one, pending.arm
+        arm = pending.arm
         check_total(self._t, 1)
         self._forget(pending)
-        one.pulls[arm], one.sums[arm], one.squares[arm] = 1, reward, reward * reward
-        self.policy.observe(self._state, one)
-        one.pulls[arm], one.sums[arm], one.squares[arm] = 0, 0.0, 0.0
+        self._observe_one(arm, reward)
         self._seen.pulls[arm] += 1
         self._seen.sums[arm] += reward
         self._seen.squares[arm] += reward * reward
@@ -222,6 +220,17 @@ class Agent:
         self._out[:] = 0
         self._extra_in_plan = 0
         self._holds = True
+
+    def _observe_one(self, arm: int, reward: float) -> None:
+        """Hand a single reward to the policy; to one that plays streaks without a pass over the arms."""
+        policy: Any = self.policy
+        if getattr(policy, "streaks", False):
+            policy.end_streak(self._state, Outcome(arm, 1, reward, reward * reward))
+            return
+        one = self._one
+        one.pulls[arm], one.sums[arm], one.squares[arm] = 1, reward, reward * reward
+        policy.observe(self._state, one)
+        one.pulls[arm], one.sums[arm], one.squares[arm] = 0, 0.0, 0.0
 
     def _forget(self, pending: Pending) -> None:
         self._pending.remove(pending.id)

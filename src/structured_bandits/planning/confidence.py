@@ -59,9 +59,10 @@ def radius_growth(time: float, log_time: float) -> float:
 @compilable
 def write_interval(arm: int, data: Data, budget: float, box: Box) -> None:
     """Write the open interval of means of one arm that fit its data."""
-    if data.pulls[arm] > 0:
-        mean = data.sums[arm] / data.pulls[arm]
-        radius = math.sqrt(budget / data.pulls[arm])
+    pulls = data.pulls[arm]
+    if pulls > 0:
+        mean = data.sums[arm] / pulls
+        radius = math.sqrt(budget / pulls)
         box.low[arm] = mean - radius
         box.high[arm] = mean + radius
     else:

@@ -97,10 +97,11 @@ def strongest_watch(
     ranges: Ranges, model: int, watches: Watches, except_for: int
 ) -> tuple[int, float]:
     """Return the arm that keeps a model out most strongly, other than one, and how strongly."""
+    least, most = ranges.least, ranges.most
     strongest = -1
     strength = 0.0
     for arm in range(len(watches.means)):
-        keeps = keeps_out(watches, arm, ranges.least[model, arm], ranges.most[model, arm])
+        keeps = keeps_out(watches, arm, least[model, arm], most[model, arm])
         if keeps > strength and arm != except_for:
             strength = keeps
             strongest = arm
@@ -123,14 +124,16 @@ def set_watch(ranges: Ranges, rank: int, arm: int, watches: Watches) -> None:
 @compilable
 def exclude_models(ranges: Ranges, watches: Watches, arm: int, box: Box) -> None:
     """Let `arm` watch the models inside that are not in its open interval."""
+    least, most, ranking = ranges
+    inside = watches.inside
     low = box.low[arm]
     high = box.high[arm]
     kept = 0
     for place in range(watches.size[0]):
-        rank = watches.inside[place]
-        model = ranges.ranking[rank]
-        if ranges.most[model, arm] > low and ranges.least[model, arm] < high:
-            watches.inside[kept] = rank
+        rank = inside[place]
+        model = ranking[rank]
+        if most[model, arm] > low and least[model, arm] < high:
+            inside[kept] = rank
             kept += 1
         else:
             set_watch(ranges, rank, arm, watches)
@@ -155,8 +158,9 @@ def draw_gap(ranges: Ranges, watches: Watches, arm: int) -> None:
     watches.gap_low[arm] = -math.inf
     watches.gap_high[arm] = math.inf
     watches.strength[arm] = math.inf
-    for rank in range(len(watches.watch)):
-        if watches.watch[rank] == arm:
+    watch = watches.watch
+    for rank in range(len(watch)):
+        if watch[rank] == arm:
             set_watch(ranges, rank, arm, watches)
 
 
@@ -172,10 +176,12 @@ def check_gap(
             keeps_out(watches, arm, watches.gap_high[arm], math.inf),
         )
         return
-    for rank in range(len(watches.watch)):
-        if watches.watch[rank] == arm:
-            model = ranges.ranking[rank]
-            if ranges.most[model, arm] > box.low[arm] and ranges.least[model, arm] < box.high[arm]:
+    least, most, ranking = ranges
+    watch = watches.watch
+    for rank in range(len(watch)):
+        if watch[rank] == arm:
+            model = ranking[rank]
+            if most[model, arm] > box.low[arm] and least[model, arm] < box.high[arm]:
                 other = other_watch(ranges, model, watches, data, budget, box)
                 if other == INSIDE:
                     include_model(watches, rank)
@@ -227,8 +233,9 @@ def update_watches(
             watches.roots[arm] = math.sqrt(data.pulls[arm])
             watches.strength[arm] = 0.0  # its gap has to be looked at
     root = math.sqrt(budget)
-    for arm in range(len(data.pulls)):
-        if watches.strength[arm] <= root:
+    strength = watches.strength
+    for arm in range(len(strength)):
+        if strength[arm] <= root:
             check_gap(ranges, watches, arm, data, budget, box)
     for arm in range(first, end):
         if data.pulls[arm] > 0:
@@ -239,8 +246,9 @@ def update_watches(
 def nothing_comes_in(at: Tangents, arm: int, length: float, watches: Watches) -> bool:
     """Is every model outside sure to stay out for this many pulls of `arm`?"""
     limits = limits_for(at, length)
-    for other in range(len(watches.strength)):
-        if other != arm and watches.strength[other] < limits.strength:
+    needed, strength = limits.strength, watches.strength
+    for other in range(len(strength)):
+        if other != arm and strength[other] < needed:
             return False
     below = watches.gap_low[arm] < limits.unreached_low
     return bool(below and watches.gap_high[arm] > limits.unreached_high)

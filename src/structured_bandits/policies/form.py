@@ -71,7 +71,7 @@ def check_plan(name: str, empty: Any, quota: Any) -> None:
             f"{name}: plan returned {empty!r}; it returns the number of empty confidence sets that "
             "it met: end it with `return 0` if it has none"
         )
-    if quota.sum() < 1:
+    if not quota.any():
         raise ParameterError(f"{name}: the policy planned no pull; a plan holds at least one")
     if quota.min() < 0:
         raise ParameterError(f"{name}: plan wrote {quota} into quota; no arm has less than 0 pulls")
