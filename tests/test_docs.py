@@ -20,6 +20,7 @@ from click.testing import CliRunner
 
 import structured_bandits as sb
 from structured_bandits.cli import main
+from structured_bandits.policies.base import POLICIES
 from structured_bandits.structures.questions import Cells, FittingCells
 
 ROOT = Path(__file__).parent.parent
@@ -216,3 +217,12 @@ def test_the_page_on_structures_shows_the_questions_as_they_are() -> None:
     assert "arm_count()" in wanted
     shown = [[line.split("  ")[0].rstrip() for line in block.splitlines()] for block in blocks]
     assert wanted in shown, "the page should show\n" + "\n".join(wanted)
+
+
+def test_everything_exported_is_on_the_page_of_the_api() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    assert page.count(".. EVERY REGISTERED POLICY (conf.py puts them here)\n") == 1
+    for name in sb.__all__:
+        assert name in POLICIES or re.search(rf"\b{name}\b", page), name
+    ours = [kind for kind in POLICIES.values() if kind.__module__.startswith("structured_bandits.")]
+    assert ours == [getattr(sb, kind.__name__) for kind in ours]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from structured_bandits.policies.base import POLICIES
+
 EXPERIMENT = """\
 # An experiment: run it with  structured-bandits compare experiment.toml
 title = "Three types of customers, three offers"
@@ -16,8 +18,9 @@ rewards = "bernoulli"
 horizon = 10_000
 runs = 100
 
-# One table for each policy; `kind` is UCB, ImprovedUCB, SUCB, SAE, ASAE, WAGP (curves only) or
-# GreedyMLE, and the table's name if it is left out. Equal alpha means equal confidence widths.
+# One table for each policy; its `kind`, by default the table's name, is one of
+# KINDS.
+# Equal alpha means equal confidence widths.
 [policies.UCB]
 alpha = 2.0
 
@@ -33,7 +36,7 @@ kind = "ASAE"
 alpha = 2.0
 eta = 0.1
 reading = "theory"
-"""
+""".replace("KINDS", ", ".join(POLICIES))
 
 MODELS = """\
 model,discount,gift,free delivery
