@@ -236,8 +236,10 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path, engine: str, workers: int) -> None:
     script = tmp_path / "endless.py"
     script.write_text(
         textwrap.dedent(f"""
+            import signal
             import structured_bandits as sb
             if __name__ == "__main__":
+                signal.signal(signal.SIGINT, signal.default_int_handler)  # shells may have it ignored
                 world = sb.Bernoulli([0.5, 0.6])
                 sb.simulate(sb.GreedyMLE(sb.FiniteStructure([[0.5, 0.6]])), world, 10, runs=2)
                 print("playing", flush=True)
