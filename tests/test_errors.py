@@ -459,3 +459,9 @@ def test_a_range_that_a_users_policy_declares_is_compared_with_the_world() -> No
     with pytest.raises(sb.RewardError, match="the world's rewards have no bounds"):
         sb.simulate(Ranged(), sb.Gaussian([0.1, 0.2, 0.3, 0.4]), 10, engine="python")
     sb.simulate(Ranged(), WORLD, 10, runs=1, engine="python")
+
+
+def test_a_state_without_names_cannot_be_saved_and_says_so() -> None:
+    agent = sb.Agent(Ranged())
+    with pytest.raises(sb.ParameterError, match="its state is tuple; a snapshot needs one"):
+        agent.to_json()

@@ -80,6 +80,11 @@ def learned_arrays(policy: Any, state: Any) -> Iterator[tuple[str, Any]]:
 
     All of them, unless the policy names the fields.
     """
+    if not hasattr(state, "_fields"):
+        raise ParameterError(
+            f"{type(policy).__name__}: its state is {type(state).__name__}; a snapshot needs one that "
+            "is a NamedTuple of arrays"
+        )
     names = getattr(policy, "learned", state._fields)
     for name in names:
         if name not in state._fields:

@@ -202,7 +202,7 @@ def engine_for(policy: Any, world: Any) -> Any:
     """Return the engine to play `policy` in `world`: cached if all of it is the library's own."""
     if JIT_DISABLED:
         warnings.warn(
-            "NUMBA_DISABLE_JIT is set: simulations run in plain Python, about a hundred times slower",
+            "NUMBA_DISABLE_JIT is set: simulations run in plain Python, which is far slower; unset it",
             SlowSimulationWarning,
             stacklevel=2,
         )
