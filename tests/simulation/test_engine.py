@@ -261,7 +261,11 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path, engine: str, workers: int) -> None:
     assert process.stdout.readline() == "playing\n"
     time.sleep(4.0)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes of the group
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # it is endless; leave no load behind
+        raise
     assert out == "stopped\n"
     assert err == ""
     assert process.returncode == 0
