@@ -7,6 +7,7 @@ policy that decides exactly can do with fewer plans than it changes its arm.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -69,7 +70,7 @@ class Replay(NamedTuple):
     def streak(self, state: Place, now: sb.Now, rng: Any) -> Streak:
         """Return the next recorded streak."""
         row = self.streaks[state.number[0]]
-        return Streak(row[0], row[1], row[2], row[3], row[4])
+        return Streak(row[0], row[1], row[2], row[3], row[4], -math.inf)
 
     def end_streak(self, state: Place, outcome: sb.Outcome) -> None:
         """Go on to the next."""

@@ -76,6 +76,9 @@ class StoppingWorld(WorldLike, Protocol):
     Other rewards are no less than any mean of rewards of that arm.
     """
 
+    def most_paid(self) -> float:
+        """Return the highest reward that any arm pays."""
+
     def draw_until(
         self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
     ) -> Paid:

@@ -8,6 +8,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.environments.base import World, checked_vector
+from structured_bandits.environments.negative_binomial import ones_before
 from structured_bandits.errors import ParameterError
 from structured_bandits.protocol import Paid
 
@@ -56,15 +57,19 @@ class Bernoulli(World, _Bernoulli):
     ) -> Paid:
         """Pull until there are more than `misses` zeros, at most `count` times.
 
-        All pulls are drawn at once. If they have too many zeros, each of the orders they may have come
-        in is equally likely: pulls are taken back from the end, the last being a zero with the share
-        of zeros among them, until it is the zero at which to stop (docs/planning.md 1.3).
+        All pulls are drawn at once. If they have too many zeros, the stop came before the last pull,
+        and it has the law of a stop given that: the number of ones before the zero at which to stop
+        is negative binomial, drawn again until that many pulls are possible. In the mean this takes
+        one draw at most (docs/planning.md 1.3).
         """
-        zeros = count - self.draw(arm, pulls, count, rng).total
-        while zeros > misses:
-            if rng.random() * count < zeros:
-                if zeros == misses + 1:
-                    break
-                zeros -= 1.0
-            count -= 1
-        return Paid(count, count - zeros, count - zeros)
+        ones = self.draw(arm, pulls, count, rng).total
+        if count - ones <= misses:
+            return Paid(count, ones, ones)
+        before = ones_before(misses + 1, self.means[arm], rng)
+        while misses + 1 + before > count:
+            before = ones_before(misses + 1, self.means[arm], rng)
+        return Paid(misses + 1 + before, float(before), float(before))
+
+    def most_paid(self) -> float:
+        """Return 1."""
+        return 1.0

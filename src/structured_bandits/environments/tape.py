@@ -81,6 +81,10 @@ class Tape(World, _Tape):
             made += 1
         return self.draw(arm, pulls, made, rng)
 
+    def most_paid(self) -> float:
+        """Return the largest reward on the tape."""
+        return self.most
+
 
 def _totals(table: Floats) -> Floats:
     """Return the sums of the first k numbers of each row, k from 0."""

@@ -12,6 +12,7 @@ no misses, follow from them (`policies.base.StreakPolicy`).
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,7 +24,9 @@ from structured_bandits.protocol import Now, Outcome
 class Streak(NamedTuple):
     """Pull `arm` up to `length` times, but no further once there are more than `misses` misses.
 
-    Who cannot tell misses pulls it `surely` times, which is right whatever the rewards are.
+    Who cannot tell misses pulls it `surely` times, which is right whatever the rewards are. So does a
+    world that never pays `hit`: a policy whose proof needs that the other rewards are the highest of
+    its range says so here, one that takes any highest reward says -inf.
     """
 
     arm: int
@@ -31,12 +34,13 @@ class Streak(NamedTuple):
     length: int
     misses: int
     empty: int  # empty confidence sets met
+    hit: float  # the least of the highest rewards at which the misses may be counted
 
 
 @compilable
 def certain_streak(arm: int, length: int, empty: int) -> Streak:
     """Return a streak that does not mind misses."""
-    return Streak(arm, length, length, length, empty)
+    return Streak(arm, length, length, length, empty, -math.inf)
 
 
 class StreakLike(Protocol):

@@ -28,6 +28,7 @@ from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.questions import candidate_arms
 
 SMALLEST, LARGEST = 1e-100, 1e100  # of parameters: their squares and products stay finite numbers
 
@@ -250,6 +251,23 @@ def structure_and_arms(structure_or_n_arms: Any) -> tuple[Structure | None, int]
     if isinstance(structure_or_n_arms, Structure):
         return structure_or_n_arms, structure_or_n_arms.n_arms
     return None, checked_count("n_arms", structure_or_n_arms)
+
+
+def playable_arms(structure: Structure | None, n_arms: int, arms: Any) -> Ints:
+    """Return the arms that a policy without a use for models plays, rising.
+
+    `arms` is "all", or "candidates" for those that are best in some model of the structure.
+    """
+    if arms not in ("all", "candidates"):
+        raise ParameterError(f"arms={arms!r}: accepted are 'all' and 'candidates'")
+    if arms == "all":
+        return np.arange(n_arms)
+    if structure is None:
+        raise ParameterError(
+            "arms='candidates': only a structure says which arms can be best; give a structure "
+            "instead of the number of arms, or take arms='all'"
+        )
+    return np.flatnonzero(candidate_arms(structure.cells))
 
 
 def flagged(flags: Any) -> tuple[int, ...]:

@@ -117,7 +117,8 @@ class UCB(StreakPolicy, _UCB):
         room = min(lead * pulls, limit * (miss + drift))  # more than that is never used
         length, misses = lead_length(room, miss, drift, self.top - self.bottom)
         certain = min(room / (miss + drift), limit - 1.0)  # if there are nothing but misses
-        return Streak(choice, 1 + int(certain), 1 + int(min(length, limit - 1.0)), int(misses), 0)
+        longest = 1 + int(min(length, limit - 1.0))
+        return Streak(choice, 1 + int(certain), longest, int(misses), 0, -math.inf)
 
     def end_streak(self, state: UCBState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards."""

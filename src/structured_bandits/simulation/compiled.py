@@ -28,6 +28,7 @@ from numba.extending import overload, overload_method
 import structured_bandits
 from structured_bandits.compilable import COMPILABLE
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
+from structured_bandits.planning.corners import ConvexCondition
 from structured_bandits.planning.lookahead import LooksAhead
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
@@ -40,6 +41,7 @@ PROTOCOLS = (
     PolicyLike,
     StreakLike,
     LooksAhead,
+    ConvexCondition,
     WorldLike,
     StoppingWorld,
     Cells,

@@ -194,22 +194,25 @@ def draw_streak(
 
 def drawing_for(kind: type) -> Callable[..., Paid]:
     """Return how worlds of this class play a streak."""
-    stops = getattr(kind, "stops", hasattr(kind, "draw_until"))
+    stops = getattr(kind, "stops", hasattr(kind, "draw_until")) and hasattr(kind, "most_paid")
     return draw_until_misses if stops else draw_certain
 
 
-def draw_until_misses(
-    world: StoppingWorld, streak: Streak, pulls: int, most: int, rng: np.random.Generator
-) -> Paid:
-    """Stop after the misses, unless all pulls might be."""
-    length = min(streak.length, most)
-    if streak.misses + 1 >= length:
-        return world.draw(streak.arm, pulls, length, rng)
-    return world.draw_until(streak.arm, pulls, length, streak.misses, rng)
-
-
+@compilable
 def draw_certain(
     world: WorldLike, streak: Streak, pulls: int, most: int, rng: np.random.Generator
 ) -> Paid:
     """Draw what is certain."""
     return world.draw(streak.arm, pulls, min(streak.surely, most), rng)
+
+
+def draw_until_misses(
+    world: StoppingWorld, streak: Streak, pulls: int, most: int, rng: np.random.Generator
+) -> Paid:
+    """Stop after the misses, unless all pulls might be, or the highest reward is not high enough."""
+    if streak.hit > world.most_paid():
+        return draw_certain(world, streak, pulls, most, rng)
+    length = min(streak.length, most)
+    if streak.misses + 1 >= length:
+        return world.draw(streak.arm, pulls, length, rng)
+    return world.draw_until(streak.arm, pulls, length, streak.misses, rng)

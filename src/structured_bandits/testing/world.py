@@ -294,7 +294,7 @@ class Echo(NamedTuple):
         size = abs(state.last[0]) * 1021.0 + abs(state.last[1]) * 509.0
         number = int(size % 1e6) + now.t
         length = 1 + number % 6
-        return Streak(number % self.n_arms, length, length, number % 3, 0)
+        return Streak(number % self.n_arms, length, length, number % 3, 0, -math.inf)
 
     def end_streak(self, state: EchoState, outcome: Outcome) -> None:
         """Note what was paid."""

@@ -1,0 +1,83 @@
+"""Plans that stop: a condition that holds at the corners holds on every path (docs/planning.md 17.1).
+
+While one arm is pulled, let o be the sum of its new rewards, scaled to [0, 1], and z the new pulls
+less o. Up to k pulls of which at most Z are misses lead to points of the polygon
+{o, z >= 0, o + z <= k, z <= Z}, and a convex function of (o, z) is largest at one of its corners. So if
+"convex function <= bound" holds at the corners, it holds whatever the rewards are, and the arm may be
+pulled k times or until there are more than Z misses, without a look in between.
+
+Convex are all affine functions, such as differences of log-likelihoods or of sums of squares; sums of
+exponentials of them; (T + o + z) d((S + o) / (T + o + z), V), with d the divergence of coins; and
+-log(T + o + z).
+
+A miss adds at most 1 to z. A reward that is no miss adds nothing, *if it is the highest of the range*:
+hence `Streak.hit`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, Protocol
+
+from structured_bandits.compilable import compilable
+
+
+class Reach(NamedTuple):
+    """`length` further pulls of an arm, or until there are more than `misses` misses."""
+
+    length: int
+    misses: int
+
+
+NOWHERE = Reach(0, 0)
+
+
+class ConvexCondition(Protocol):
+    """What is asked at the corners; any named tuple with this method will do."""
+
+    def stays(self, state: Any, arm: int, ones: float, misses: float) -> bool:
+        """Does the condition hold after so many ones and misses of `arm`, with a margin for rounding?
+
+        It has to be of the kind "a convex function of (ones, misses) is at most a bound".
+        """
+
+
+@compilable
+def stays_within(
+    condition: ConvexCondition, state: Any, arm: int, length: int, misses: int
+) -> bool:
+    """Does a convex condition hold wherever `length` pulls with up to `misses` misses can lead?"""
+    most = min(length, misses)
+    return (
+        condition.stays(state, arm, 0.0, 0.0)
+        and condition.stays(state, arm, 0.0, float(most))
+        and condition.stays(state, arm, float(length - most), float(most))
+        and condition.stays(state, arm, float(length), 0.0)
+    )
+
+
+@compilable
+def likely_misses(length: int, mean: float) -> int:
+    """Return the misses that `length` rewards of 0 and 1 with this mean rarely exceed.
+
+    Two deviations more than expected: any number is right, this one makes plans long.
+    """
+    miss = 1.0 - mean
+    return int(length * miss + 2.0 * math.sqrt(length * miss * mean)) + 1
+
+
+@compilable
+def longest_reach(
+    condition: ConvexCondition, state: Any, arm: int, most: int, mean: float
+) -> Reach:
+    """Return a reach of at most `most` pulls inside which a convex condition holds, halving from there.
+
+    `mean` is a guess of the arm's mean, scaled to [0, 1]: it decides how many misses to allow for.
+    """
+    length = most
+    while length > 0:
+        misses = min(length, likely_misses(length, mean))
+        if stays_within(condition, state, arm, length, misses):
+            return Reach(length, misses)
+        length //= 2
+    return NOWHERE
