@@ -101,7 +101,7 @@ def kl_upper(x: float, b: float) -> float:
         return -math.expm1(-b)
     below, above = x, min(1.0, x + math.sqrt(b / 2))  # Pinsker: kl(x, q) >= 2 (q - x)**2
     miss, rest = 1 - x, b - x * math.log(x) - (1 - x) * math.log1p(-x)
-    for _ in range(36):
+    for _ in range(50):
         q = (below + above) / 2
         if -x * math.log(q) - miss * math.log1p(-q) <= rest:
             below = q

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import mpmath
 import numpy as np
@@ -251,6 +251,13 @@ class Game:
 
     def mean(self, arm: int) -> Fraction:
         return Fraction(self.sums[arm], self.unit * self.counts[arm])
+
+
+class Set(Protocol):
+    """A set of models that fit the data so far, at a level that says how wide its boxes are."""
+
+    def arms(self, level: Real) -> list[int]:
+        """The arms that are best somewhere in the set."""
 
 
 class Confidence:
