@@ -76,9 +76,8 @@ def kl(x: float, q: float) -> float:
         return 0.0
     if not 0 < q < 1:
         return math.inf
-    away = q - x
-    ones = -x * math.log1p(away / x) if x > 0 else 0.0
-    zeros = -(1 - x) * math.log1p(-away / (1 - x)) if x < 1 else 0.0
+    ones = x * (math.log(x) - math.log(q)) if x > 0 else 0.0
+    zeros = (1 - x) * (math.log1p(-x) - math.log1p(-q)) if x < 1 else 0.0
     return max(0.0, ones + zeros)
 
 
@@ -103,7 +102,7 @@ def kl_upper(x: float, b: float) -> float:
     miss, rest = 1 - x, b - x * math.log(x) - (1 - x) * math.log1p(-x)
     for _ in range(50):
         q = (below + above) / 2
-        if -x * math.log(q) - miss * math.log1p(-q) <= rest:
+        if q < 1 and -x * math.log(q) - miss * math.log1p(-q) <= rest:
             below = q
         else:
             above = q
