@@ -51,10 +51,10 @@ def test_the_ends_of_the_range_fit_until_a_reward_contradicts_them() -> None:
     level = Chernoff(0.5, 0.0, 1.0)
     low, high = level.interval(3, 0.0)  # nothing but zeros
     assert low < 0.0 < high < 1.0
-    assert not low < -1e-300  # but nothing below
+    assert low > -1e-7  # but nothing below
     low, high = level.interval(3, 3.0)
     assert 0.0 < low < 1.0 < high
-    assert high == math.nextafter(1.0, 2.0)
+    assert high < 1.0 + 1e-7
     for ones in (1.0, 2.0):
         low, high = level.interval(3, ones)
         assert low > 0.0

@@ -24,6 +24,9 @@ from structured_bandits.compilable import compilable
 from structured_bandits.planning.kl import coin_divergence, kl_lower, kl_upper
 
 RELATIVE_ERROR = 2e-14  # a generous bound on that of a mean, a radius or a sum of the two
+INCLUDED = (
+    1e-8  # an end of the range that fits is inside by this, more than the tolerance of programs
+)
 
 
 class Intervals(Protocol):
@@ -108,17 +111,16 @@ class Chernoff(NamedTuple):
         """Return the ends of the KL interval, cut by Hoeffding's, which rounding could overstep.
 
         With nothing but the least rewards, the bottom of the range itself fits, so the open interval
-        begins just below; likewise at the top.
+        begins a little below; likewise at the top.
         """
         mean = total / pulls
         radius = math.sqrt(self.budget / pulls)
         x = (mean - self.bottom) / self.width
         b = 2.0 * self.budget / (self.width * self.width * pulls)
-        top = self.bottom + self.width
-        low = float(np.nextafter(self.bottom, -math.inf))
+        low = self.bottom - INCLUDED * self.width
         if x > 0.0:
             low = self.bottom + self.width * kl_lower(x, b)
-        high = float(np.nextafter(top, math.inf))
+        high = self.bottom + (1.0 + INCLUDED) * self.width
         if x < 1.0:
             high = self.bottom + self.width * kl_upper(x, b)
         return max(low, mean - radius), min(high, mean + radius)
@@ -169,12 +171,12 @@ def coin_strength(
     if least > mean:
         q = (least - level.bottom) / level.width
         if q >= 1.0:
-            return math.inf
+            return 0.0 if x >= 1.0 and q < 1.0 + INCLUDED else math.inf
         q = max(q + error * (q + size), x)
     elif most < mean:
         q = (most - level.bottom) / level.width
         if q <= 0.0:
-            return math.inf
+            return 0.0 if x <= 0.0 and q > -INCLUDED else math.inf
         q = min(q - error * (q + size), x)
     else:
         return 0.0
