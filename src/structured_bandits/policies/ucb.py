@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.planning.confidence import (
     Data,
@@ -17,6 +17,7 @@ from structured_bandits.planning.confidence import (
     width_budget,
 )
 from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding, Intervals
+from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
 from structured_bandits.planning.leads import lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
@@ -36,8 +37,9 @@ class UCBState(NamedTuple):
     """What was seen of each arm, and what its index is made of."""
 
     data: Data
-    means: Floats  # inf before the first pull
+    means: Floats  # on the scale of the intervals; inf before the first pull
     roots: Floats  # 1 / sqrt(pulls); 0 before the first pull
+    playable: Ints  # all arms
 
 
 class _UCB(NamedTuple):
@@ -54,7 +56,9 @@ class UCB(StreakPolicy, _UCB):
     """Play the arm with the highest mean + 2 sigma sqrt(alpha log t / pulls), each arm once first.
 
     Every arm is played, also those that are best in no model. UCB1 is alpha = 2. The paper never
-    writes its UCB down; at equal alpha ours has the widths of SUCB and SAE (errata, I-12).
+    writes its UCB down; at equal alpha ours has the widths of SUCB and SAE (errata, I-12). With
+    confidence="kl" the index is the upper end of the KL interval, T kl(mean, q) <= 2 alpha log t: at
+    alpha = 1/2 that is `KLUCB`.
 
     >>> UCB(3)
     UCB(3 arms, alpha=2.0, reward_range=(0.0, 1.0), sigma=0.5, confidence='hoeffding')
@@ -90,12 +94,13 @@ class UCB(StreakPolicy, _UCB):
             fresh_data(self.n_arms),
             np.full(self.n_arms, math.inf),
             np.zeros(self.n_arms),
+            np.arange(self.n_arms),
         )
 
     def restore(self, state: UCBState) -> None:
         """Compute what the indices are made of."""
         for arm in np.flatnonzero(state.data.pulls):
-            note_index(state, int(arm))
+            note_index(state, int(arm), self.widths)
 
     def streak(self, state: UCBState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the arm with the highest index as long as it is sure to have it."""
@@ -105,13 +110,13 @@ class UCB(StreakPolicy, _UCB):
         """Add the pulls and the sum of their rewards."""
         state.data.pulls[outcome.arm] += outcome.pulls
         state.data.sums[outcome.arm] += outcome.total
-        note_index(state, outcome.arm)
+        note_index(state, outcome.arm, self.widths)
 
 
 @compilable
-def note_index(state: UCBState, arm: int) -> None:
+def note_index(state: UCBState, arm: int, widths: Intervals) -> None:
     """Note what the index of an arm is made of."""
-    state.means[arm] = state.data.sums[arm] / state.data.pulls[arm]
+    state.means[arm] = widths.scaled(state.data.sums[arm] / state.data.pulls[arm])
     state.roots[arm] = 1.0 / math.sqrt(state.data.pulls[arm])
 
 
@@ -136,7 +141,7 @@ def lead_length(room: float, miss: float, drift: float, width: float) -> tuple[f
 
 def streaks_for(kind: type) -> Callable[..., Streak]:
     """Return how UCB plays with intervals of this kind."""
-    return radius_streak if kind is Hoeffding else kl_streak
+    return radius_streak if kind is Hoeffding else divergence_streak
 
 
 @chosen_by_class(streaks_for)
@@ -176,16 +181,11 @@ def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> 
     return Streak(choice, 1 + int(certain), longest, int(misses), 0, -math.inf)
 
 
-def kl_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:
-    """Play by the upper ends of KL intervals, arms without pulls first."""
-    level = widths.at(width_budget(policy.alpha, policy.sigma, math.log(now.t + 1)))
-    choice = -1
-    highest = -math.inf
-    for arm in range(policy.n_arms):
-        pulls = state.data.pulls[arm]
-        if pulls == 0:
-            return certain_streak(arm, 1, 0)
-        _, index = level.interval(pulls, state.data.sums[arm])
-        if index > highest:
-            choice, highest = arm, index
-    return certain_streak(choice, 1, 0)
+def divergence_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:
+    """Play by the upper ends of KL intervals, arms without pulls first: KL-UCB."""
+    growth = Growth(2.0 * policy.alpha, 0.0)
+    budget = budget_at(growth, math.log(now.t + 1))
+    front = kl_front(state.data, state.means, state.playable, budget)
+    if now.limit == 1 or front.highest == math.inf:
+        return certain_streak(front.arm, 1, 0)
+    return kl_streak(state, state.playable, front, growth, now, policy.top)
