@@ -116,8 +116,19 @@ def analyse(
     default=Path("results"),
     show_default=True,
 )
+@click.option(
+    "--all-policies",
+    is_flag=True,
+    help="Also play every policy of the library on them; takes minutes more.",
+)
 def reproduce(
-    ids: tuple[str, ...], preset: str, runs: int | None, seed: int, workers: int | None, out: Path
+    ids: tuple[str, ...],
+    preset: str,
+    runs: int | None,
+    seed: int,
+    workers: int | None,
+    out: Path,
+    all_policies: bool,
 ) -> None:
     """Run the paper's experiments and say which of its claims hold.
 
@@ -129,7 +140,7 @@ def reproduce(
 
     presets = tuple(PRESETS) if preset == "both" else (preset,)
     with _complaints():
-        run(ids, presets, RunOptions(out, runs, seed, workers), click.echo)
+        run(ids, presets, RunOptions(out, runs, seed, workers), click.echo, all_policies)
 
 
 @main.command()

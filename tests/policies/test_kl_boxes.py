@@ -258,3 +258,12 @@ def test_agents_are_saved_and_go_on(kind: Any) -> None:
         twin.tell(two.id, reward)
     with pytest.raises(sb.FileFormatError, match="parameters"):
         sb.Agent.from_json(agent.to_json(), kind(sb.FiniteStructure(SHOP)))
+
+
+def test_ucb_at_one_half_is_kl_ucb() -> None:
+    for case in cases(57, "finite", small=60, full=1):
+        one = sb.UCB(case.structure, alpha=0.5, confidence="kl")
+        two = sb.KLUCB(case.structure)
+        for planning in (False, True):
+            arms = play(one, case.rewards, case.horizon, compiled=True, planning=planning).arms
+            assert arms == play(two, case.rewards, case.horizon, True, planning).arms

@@ -9,9 +9,9 @@ import numpy as np
 
 from structured_bandits.arrays import Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import RELATIVE_ERROR
 from structured_bandits.planning.corners import Reach, stopping_streak
 from structured_bandits.planning.indices import CLOSE, SPREAD, Front, front_of
+from structured_bandits.planning.intervals import RELATIVE_ERROR
 from structured_bandits.planning.kl import coin_divergence
 from structured_bandits.planning.kl_leads import MOST_LOG
 from structured_bandits.planning.streaks import Streak, certain_streak

@@ -7,29 +7,47 @@ from pathlib import Path
 from structured_bandits.experiments.evidence import decide
 from structured_bandits.experiments.paper.catalogue import experiments
 from structured_bandits.experiments.paper.claims import CLAIMS
-from structured_bandits.experiments.paper.words import LEAD, NOTES, PRESETS, TITLE
+from structured_bandits.experiments.paper.field import PRESET, WORDS, with_all_policies
+from structured_bandits.experiments.paper.words import FAIR, LEAD, NOTES, PRESETS, TITLE
 from structured_bandits.experiments.run import Say, publish, run_all
 from structured_bandits.experiments.saved_runs import RunOptions
 from structured_bandits.report.page import Page
-from structured_bandits.report.tables import claims_text
+from structured_bandits.report.tables import claims_text, regret_text
 
 
 def reproduce(
-    ids: tuple[str, ...], presets: tuple[str, ...], options: RunOptions, say: Say
+    ids: tuple[str, ...],
+    presets: tuple[str, ...],
+    options: RunOptions,
+    say: Say,
+    all_policies: bool = False,
 ) -> Path:
-    """Run the paper's experiments, print the claims and write the page; return its path."""
+    """Run the paper's experiments, print the claims and write the page; return its path.
+
+    With `all_policies` the experiments that show regrets come once more, with every policy that can
+    play them; nothing is claimed of those.
+    """
     chosen = {preset: experiments(ids, preset) for preset in presets}
-    results, seconds = run_all([e for each in chosen.values() for e in each], options, say)
+    extra = with_all_policies(experiments(ids, FAIR)) if all_policies else []
+    played = [e for each in chosen.values() for e in each]
+    results, seconds = run_all([*played, *extra], options, say)
     verdicts = {
         preset: decide(CLAIMS, {e.id: results[e.id, preset] for e in each})
         for preset, each in chosen.items()
     }
-    page = Page(TITLE, LEAD, {preset: PRESETS[preset] for preset in presets}, notes=NOTES)
+    words = {preset: PRESETS[preset] for preset in presets}
+    if extra:
+        words[PRESET] = WORDS
+    page = Page(TITLE, LEAD, words, notes=NOTES)
     judged = {claim for each in verdicts.values() for claim in each}
     page.claims = tuple(claim for claim in CLAIMS if claim.id in judged)
     page.verdicts = verdicts if page.claims else {}
     side_by_side = [e for pair in zip(*chosen.values(), strict=True) for e in pair]
-    path = publish(page, side_by_side, results, options, seconds)
+    path = publish(page, [*side_by_side, *extra], results, options, seconds)
     say(claims_text(CLAIMS, verdicts))
+    for experiment in extra:
+        result = results[experiment.id, experiment.preset]
+        if result is not None:
+            say(f"\n{experiment.title}\n{regret_text(result)}")
     say(f"page: {path}")
     return path

@@ -8,8 +8,9 @@ LEAD = (
     "settings where it gives them; what it leaves open is a preset. A claim is decided if the "
     "difference lies eight standard errors from zero; an undecided one leans one way or the other."
 )
+FAIR = "equal-widths"
 PRESETS = {
-    "equal-widths": (
+    FAIR: (
         "the fair comparison: every policy has the same confidence widths (alpha = 2), ASAE is read as "
         "its proofs need it, the truth lies in the middle of the shaded region."
     ),
