@@ -254,9 +254,39 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize("policy", ALL, ids=repr)
-def test_the_librarys_own_checks(policy: Any) -> None:
-    sb.testing.check_policy(policy, compiled=False)
+def draw_long_tape(rng: np.random.Generator, style: int, horizon: int) -> Any:
+    """Rewards on which plans become long: far, close, rare, fractional, lucky or perfect arms."""
+    arms = int(rng.integers(2, 11))
+    means = rng.random(arms)
+    means = {0: np.full(arms, means[0]), 1: 0.98 + 0.02 * means, 2: 0.02 * means}.get(style, means)
+    tape = (rng.random((arms, horizon)) < means[:, None]).astype(float)
+    if style == 3:
+        tape = np.round(16 * rng.beta(2 * means + 0.1, 2.1 - 2 * means, (horizon, arms)).T) / 16
+    if style == 4:
+        tape = np.repeat(tape[:, ::50], 50, axis=1)
+    if style == 5:
+        tape[rng.integers(arms)] = 1.0
+    return tape
+
+
+@pytest.mark.parametrize("style", range(6))
+def test_long_plans_change_nothing(style: int) -> None:
+    """Compiled, 20,000 pulls: what the oracles are too slow for."""
+    rng, horizon, saved = np.random.default_rng([38, style]), 20_000, 0
+    for _ in range(4):
+        tape = draw_long_tape(rng, style, horizon)
+        arms, tuned = len(tape), int(horizon * rng.choice([0.3, 1.0, 10.0]))
+        for policy in (
+            sb.KLUCB(arms, c=float(rng.choice([0.0, 1.0, 3.0]))),
+            sb.KLUCB(arms, variant="++", horizon=tuned),
+            sb.MOSS(arms, tuned),
+            sb.MOSS(arms),
+            sb.IMED(arms),
+        ):
+            planned = play(policy, tape, horizon, compiled=True, planning=True)
+            assert planned.arms == play(policy, tape, horizon, compiled=True, planning=False).arms
+            saved += horizon - planned.plans
+    assert saved > 4 * 5 * horizon // 4, "a quarter of the pulls, at least, needs no decision"
 
 
 @pytest.mark.parametrize("policy", ALL, ids=repr)

@@ -21,6 +21,16 @@ CURVES = sb.CurveStructure(
         sb.Piece(1, 2, [0.9, 0.5, 0.7], [0.2, 0.1, 0.8]),
     ]
 )
+BLIND = [  # policies that ask a structure nothing
+    sb.UCB(3),
+    sb.ImprovedUCB(3, 1000),
+    sb.KLUCB(3),
+    sb.KLUCB(3, variant="++", horizon=1000),
+    sb.MOSS(3),
+    sb.MOSS(3, 1000),
+    sb.IMED(3),
+    sb.UCBV(3),
+]
 TREE = sb.unimodal(4)
 BUILT: dict[str, Any] = {
     "unstructured": lambda: sb.unstructured(3),
@@ -49,13 +59,11 @@ def test_the_checks_are_loaded_when_they_are_asked_for() -> None:
 
 def test_every_registered_policy_is_checked_below() -> None:
     checked = {type(policy) for one in (TABLE, CURVES) for policy in policies_for(one)}
-    known = checked | {sb.UCB, sb.ImprovedUCB}
-    assert known == set(POLICIES.values()), "add it here and in test_policies_on_tables"
+    known = checked | {type(policy) for policy in BLIND}
+    assert known == set(POLICIES.values()), "add it to BLIND"
 
 
-@pytest.mark.parametrize(
-    "policy", [*policies_for(TABLE), sb.UCB(3), sb.ImprovedUCB(3, 1000)], ids=repr
-)
+@pytest.mark.parametrize("policy", [*policies_for(TABLE), *BLIND], ids=repr)
 def test_policies_on_tables(policy: Any) -> None:
     sb.testing.check_policy(policy)
 
@@ -93,7 +101,14 @@ def test_a_kind_of_ones_own_needs_no_representation() -> None:
 
 @pytest.mark.parametrize(
     "policy",
-    [sb.UCB(1), sb.UCB(3, reward_range=None, sigma=0.5), sb.SAE(TABLE, 1000, reward_range=(-1, 3))],
+    [
+        sb.UCB(1),
+        sb.UCB(3, reward_range=None, sigma=0.5),
+        sb.SAE(TABLE, 1000, reward_range=(-1, 3)),
+        *(kind(1, reward_range=(-1, 3)) for kind in (sb.KLUCB, sb.MOSS, sb.IMED, sb.UCBV)),
+        *(kind(3, reward_range=(0.1, 0.7)) for kind in (sb.KLUCB, sb.MOSS, sb.IMED, sb.UCBV)),
+        *(kind(3, reward_range=None, sigma=0.5) for kind in (sb.KLUCB, sb.MOSS, sb.IMED)),
+    ],
     ids=repr,
 )
 def test_policies_with_one_arm_or_other_rewards(policy: Any) -> None:
