@@ -6,22 +6,25 @@ or with ``sigma`` the normal density. Weights below e**-700 of the largest are 0
 
 Floats settle what is clear by 1e-9. What is closer is settled exactly where the numbers allow it:
 
-* rewards 0 and 1, temper 1: weights are rational numbers, and so is every uniform; ties are equalities
-  of fractions, whether they come from equal models, from equal means on the pulled arms or by chance;
-* ``sigma``: weights are rational multiples of exp(rational). Exponentials of different rational numbers
-  are linearly independent over the rationals (Lindemann and Weierstrass), so a sum of them is 0 only if
-  the multiples of each exponential cancel: ties are again recognised without rounding;
-* other rewards or tempers: models are alike if they give every mean the same total power. This
-  sees equal models, equal means on the pulled arms and means that are swapped or mirrored; what
-  60 digits leave open otherwise raises ``ArithmeticError``.
+* A likelihood is a product of primes to rational powers. The whole parts of the powers make a rational
+  number; products of the fractional parts are linearly independent over the rationals if they differ
+  (Besicovitch). So a sum of weights is 0 only if the rational numbers cancel for each fractional part.
+  With rewards 0 and 1 and temper 1 there are no fractional parts and all is arithmetic of fractions.
+* With ``sigma`` a weight is a rational multiple of exp(rational), and different exponentials are
+  linearly independent as well (Lindemann and Weierstrass).
+
+So ties are recognised without rounding, whether they come from equal models, from equal means on the
+pulled arms or by chance. The one gap: means are cut into primes below 1024 and a rest, and
+relations between rests are not seen. What 60 digits then leave open raises ``ArithmeticError``.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -57,14 +60,29 @@ def likelihood_bases(row: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]
     return [(max(mean, FLOOR), max(1 - mean, FLOOR)) for mean in row]
 
 
-def powers(bases: Sequence[tuple[Fraction, Fraction]], game: Game) -> dict[Fraction, Fraction]:
-    """The likelihood as a product: the power of every base in it."""
-    product: dict[Fraction, Fraction] = defaultdict(lambda: ZERO)
+@cache
+def prime_powers(x: Fraction) -> dict[int, int]:
+    """The powers of small primes in a positive rational number, and of what is left of it."""
+    found: dict[int, int] = defaultdict(int)
+    for number, step in ((x.numerator, 1), (x.denominator, -1)):
+        rest = number
+        for prime in range(2, 1024):
+            while rest % prime == 0:
+                rest //= prime
+                found[prime] += step
+        found[rest] += step
+    return {base: power for base, power in found.items() if base != 1}
+
+
+def powers(bases: Sequence[tuple[Fraction, Fraction]], game: Game) -> dict[int, Fraction]:
+    """The likelihood as a product: the power of every prime in it."""
+    product: dict[int, Fraction] = defaultdict(lambda: ZERO)
     for (one, zero), pulls, total in zip(bases, game.counts, game.sums, strict=True):
         wins = Fraction(total, game.unit)
-        product[one] += wins
-        product[zero] += pulls - wins
-    return {base: power for base, power in product.items() if power != 0 and base != 1}
+        for base, power in ((one, wins), (zero, pulls - wins)):
+            for prime, times in prime_powers(base).items():
+                product[prime] += power * times
+    return product
 
 
 def exponent(row: Sequence[Fraction], game: Game) -> Fraction:
@@ -89,7 +107,6 @@ class Weights:
         self.best = [highest(row) for row in self.rows]
         self.prior = [ONE] * len(self.rows) if prior is None else [exact(p) for p in prior]
         self.bases = [likelihood_bases(row) for row in self.rows]
-        self.rational = sigma is None and self.temper == 1 and game.unit == 1
         means = np.array([[float(mean) for mean in row] for row in self.rows])
         if sigma is None:
             pairs = np.array(
@@ -109,47 +126,43 @@ class Weights:
         weights = np.where(logs < -FORGOTTEN, 0.0, np.exp(np.maximum(logs, -FORGOTTEN)))
         return weights / weights.sum()
 
-    def log_likelihood(self, model: int) -> Real:
-        """To 60 digits, without temper, up to what all models share."""
+    def split(self, model: int) -> tuple[Hashable, Fraction, Real]:
+        """The weight as a rational number times an irrational one: what names the latter, both.
+
+        Weights with different names are linearly independent over the rationals.
+        """
         if self.sigma is not None:
-            return real(exponent(self.rows[model], self.game) / exact(self.sigma) ** 2)
+            scale = self.temper / exact(self.sigma) ** 2
+            name = exponent(self.rows[model], self.game) * scale
+            return name, self.prior[model], MP.exp(real(name))
         product = powers(self.bases[model], self.game)
-        return MP.fsum(real(power) * log(base) for base, power in product.items())
+        whole = {prime: math.floor(power * self.temper) for prime, power in product.items()}
+        rest = {prime: power * self.temper - whole[prime] for prime, power in product.items()}
+        top = math.prod(prime**power for prime, power in whole.items() if power > 0)
+        bottom = math.prod(prime**-power for prime, power in whole.items() if power < 0)
+        irrational = MP.exp(MP.fsum(real(power) * log(prime) for prime, power in rest.items()))
+        name = frozenset((prime, power) for prime, power in rest.items() if power != 0)
+        return name, self.prior[model] * Fraction(top, bottom), irrational
 
     def precise(self, models: Sequence[int]) -> list[Real]:
-        """The weights of some models to 60 digits, relative to the first of them."""
-        logs = [self.log_likelihood(m) for m in models]
-        tempered = [MP.exp(real(self.temper) * (value - logs[0])) for value in logs]
-        return [real(self.prior[m]) * w for m, w in zip(models, tempered, strict=True)]
+        """The weights of some models to 60 digits, up to a factor that they share."""
+        return [real(rational) * number for _, rational, number in map(self.split, models)]
 
     def balance(self, factors: Sequence[Fraction], weights: np.ndarray) -> float:
         """The average of the factors over the models by weight: 0 only if it is exactly 0."""
         rough = float(np.dot([float(f) for f in factors], weights))
         if abs(rough) > UNSURE:
             return rough
-        alive = [int(m) for m in np.flatnonzero(weights)]
-        if self.rational:
-            exactly = [self.prior[m] * self.rational_likelihood(m) for m in alive]
-            top = sum((factors[m] * w for m, w in zip(alive, exactly, strict=True)), ZERO)
-            return float(top / sum(exactly, ZERO))
-        groups: dict[Any, Fraction] = defaultdict(lambda: ZERO)
-        for m in alive:
-            groups[self.likeness(m)] += factors[m] * self.prior[m]
-        if not any(groups.values()):
+        groups: dict[Hashable, tuple[Fraction, Fraction, Real]] = {}
+        for m in np.flatnonzero(weights).tolist():
+            name, rational, number = self.split(m)
+            total, mass, _ = groups.get(name, (ZERO, ZERO, None))
+            groups[name] = total + factors[m] * rational, mass + rational, number
+        terms = [real(total) * number for total, _, number in groups.values() if total != 0]
+        if not terms:
             return 0.0
-        precise = self.precise(alive)
-        top = MP.fsum(real(factors[m]) * w for m, w in zip(alive, precise, strict=True))
-        return float(decided(top / MP.fsum(precise)))
-
-    def rational_likelihood(self, model: int) -> Fraction:
-        product = powers(self.bases[model], self.game)
-        return math.prod((base ** int(power) for base, power in product.items()), start=ONE)
-
-    def likeness(self, model: int) -> Any:
-        """Models of equal likeness have exactly equal likelihoods."""
-        if self.sigma is not None:
-            return exponent(self.rows[model], self.game)
-        return frozenset(powers(self.bases[model], self.game).items())
+        decided(MP.fsum(terms) / MP.fsum(terms, absolute=True))
+        return float(MP.fsum(terms) / MP.fsum(real(mass) * x for _, mass, x in groups.values()))
 
 
 def posterior(
