@@ -7,23 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_above
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.posterior_draws import PlanMemory, Sampling, fresh_plan_memory
-from structured_bandits.planning.posterior_plans import TableSampling
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.planning.thinning import Thinning, draw_wait, end_wait, fresh_thinning
 from structured_bandits.policies.base import (
-    Rewards,
     StreakPolicy,
     StructuredPolicy,
-    checked_cells,
     checked_rewards,
+    checked_structure,
     registered,
 )
-from structured_bandits.policies.evidence import checked_prior, evidence_of
+from structured_bandits.policies.posteriors import sampling_of
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
 
@@ -58,7 +56,7 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
     """
 
     randomised = True
-    asks = ("table",)
+    asks = ("model_lines",)
 
     prior: Any
     temper: float
@@ -72,13 +70,13 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
         sigma: float | None = None,
     ) -> ModelTS:
         """Check the parameters."""
-        cells = checked_cells(cls, structure)
+        lines: Any = checked_structure(cls, structure)
         rewards = checked_rewards(reward_range, sigma)
         share = checked_temper(temper)
-        posterior = table_sampling(cells.table, cells.best, prior, share, rewards)
+        posterior = sampling_of(lines.model_lines, prior, share, rewards)
         policy = super().__new__(cls, posterior, *rewards)
         policy.structure = structure
-        policy.prior = prior
+        policy.prior = plain_prior(prior)
         policy.temper = share
         return policy
 
@@ -133,16 +131,8 @@ def checked_temper(temper: Any) -> float:
     return share
 
 
-def table_sampling(
-    table: Floats, best: Ints, prior: Any, temper: float, rewards: Rewards
-) -> TableSampling:
-    """Return the posterior over the models of a table (models x arms)."""
-    evidence = evidence_of(table, rewards)
-    hit = miss = evidence.per_reward
-    if math.isfinite(rewards.bottom):
-        hit = rewards.top * evidence.per_reward + evidence.per_pull
-        miss = rewards.bottom * evidence.per_reward + evidence.per_pull
-    else:
-        miss = evidence.per_pull
-    logs = checked_prior(prior, len(table))
-    return TableSampling(logs, temper * hit, temper * miss, best, (rewards.bottom, rewards.top))
+def plain_prior(prior: Any) -> Any:
+    """Return a prior as lists, which belong to nobody else; that of a product has some inside."""
+    if isinstance(prior, (list, tuple)):
+        return [plain_prior(each) for each in prior]
+    return prior.tolist() if isinstance(prior, (np.ndarray, np.generic)) else prior
