@@ -28,6 +28,7 @@ from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.imed import IMED
 from structured_bandits.policies.improved_ucb import ImprovedUCB
 from structured_bandits.policies.klucb import KLUCB
+from structured_bandits.policies.model_ts import ModelTS
 from structured_bandits.policies.moss import MOSS
 from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
@@ -100,6 +101,7 @@ __all__ = [
     "ImprovedUCB",
     "MeansOutsideUnitIntervalWarning",
     "MissingExtraError",
+    "ModelTS",
     "Now",
     "Outcome",
     "OutputError",

@@ -255,23 +255,32 @@ def checked_scale(name: str, value: Any) -> float:
 
 def checked_cells(kind: type[Policy], structure: Any, name: str = "cells") -> Any:
     """Return the cells of a structure that can answer what policies of this kind ask."""
+    return getattr(checked_structure(kind, structure), name)
+
+
+def checked_structure(kind: type[Policy], structure: Any) -> Structure:
+    """Return a structure that can answer what policies of this kind ask."""
     if not isinstance(structure, Structure):
         raise ParameterError(f"structure={structure!r}: expected a structure")
-    cells = getattr(structure, name)
-    missing = [question for question in kind.asks if not hasattr(cells, question)]
+    missing = [question for question in kind.asks if not _answers(structure, question)]
     if missing:
         able = [other for other, each in POLICIES.items() if answers(structure, each)]
         raise ParameterError(
             f"{kind.__name__} cannot play on structure={structure!r}: it asks for "
             f"{missing[0]!r}, which such a structure does not answer; use {', '.join(able)}"
         )
-    return cells
+    return structure
 
 
 def answers(structure: Structure, kind: type[Policy]) -> bool:
-    """Can the cells of this structure answer what policies of this kind ask?"""
-    cells = structure.cells, structure.fitting_cells
-    return all(any(hasattr(each, question) for each in cells) for question in kind.asks)
+    """Can this structure answer what policies of this kind ask?"""
+    return all(_answers(structure, question) for question in kind.asks)
+
+
+def _answers(structure: Structure, question: str) -> bool:
+    """Can the structure, or one of the kinds of cells that it has, answer a question?"""
+    asked = structure, structure.cells, structure.fitting_cells
+    return any(hasattr(each, question) for each in asked)
 
 
 def structure_and_arms(structure_or_n_arms: Any) -> tuple[Structure | None, int]:

@@ -130,9 +130,9 @@ def _play_one_by_one(
 
 
 def needs_python(policy: PolicyLike) -> bool:
-    """Can the policy, or can the cells that it asks, not be compiled?"""
-    cells_compile = not hasattr(policy, "cells") or compiles(policy.cells)
-    return not (cells_compile and getattr(type(policy), "compiles", True))
+    """Can the policy, or can the cells or the posterior that it asks, not be compiled?"""
+    asked = [getattr(policy, name) for name in ("cells", "posterior") if hasattr(policy, name)]
+    return not (all(map(compiles, asked)) and getattr(type(policy), "compiles", True))
 
 
 def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:

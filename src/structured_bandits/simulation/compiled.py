@@ -31,6 +31,7 @@ from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.planning.corners import ConvexCondition
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.lookahead import LooksAhead
+from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
 from structured_bandits.simulation import engine
@@ -44,6 +45,7 @@ PROTOCOLS = (
     LooksAhead,
     ConvexCondition,
     Intervals,
+    Sampling,
     WorldLike,
     StoppingWorld,
     Cells,

@@ -101,6 +101,20 @@ class Spans(Protocol):
         """
 
 
+class ModelLines(NamedTuple):
+    """The cells of a structure as straight lines of models; a single model is a line of no length.
+
+    A structure whose cells are such lines has them as `model_lines`, a tuple: one for each of the groups
+    of a product, one for others.
+    """
+
+    first: Floats  # cells x arms: the means at one end
+    last: Floats  # and at the other, linear in between
+    best: Ints
+    piece: Ints  # the piece of the structure, or the model of a table, that the cell is part of
+    length: Floats  # of the parameter
+
+
 @compilable
 def candidate_arms(cells: Cells) -> Flags:
     """Mark the arms that are best in some model, A*(Theta)."""

@@ -25,7 +25,7 @@ WORDS = (
     "SAE with KL boxes; the settings are those of equal-widths. OSSB solves a program for each model "
     "and is left out where each run draws a structure of its own."
 )
-SHARPER = {
+SHARPER: dict[str, dict[str, Any]] = {
     "SUCB, KL boxes": {"kind": "SUCB", "alpha": 0.5, "confidence": "kl"},
     "SAE, KL boxes": {"kind": "SAE", "confidence": "kl"},
 }
@@ -51,7 +51,9 @@ def serving(experiment: Experiment) -> dict[str, dict[str, Any]]:
     """Return the policies that can play an experiment, as a file would write them."""
     random = experiment.fixed is None
     problem = experiment.fixed or experiment.problem.draw(default_rng(0))  # type: ignore[union-attr]
-    specs = {name: {"kind": name} for name in POLICIES if not (random and name == "OSSB")}
+    specs: dict[str, dict[str, Any]] = {
+        name: {"kind": name} for name in POLICIES if not (random and name == "OSSB")
+    }
     return {name: spec for name, spec in {**specs, **SHARPER}.items() if _serves(spec, problem)}
 
 

@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats
+from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import Structure, bytes_of, checked_means, warn_if_outside
 from structured_bandits.structures.curves.cells import TIE, IntervalCells
 from structured_bandits.structures.curves.distances import CurveDistances
 from structured_bandits.structures.curves.envelope import envelope
 from structured_bandits.structures.polyhedral.polytope import Polytope, point, segment
+from structured_bandits.structures.questions import ModelLines
 
 Closed = Literal["left", "right", "both", "neither"]
 
@@ -78,7 +79,7 @@ class CurveStructure(Structure):
 
     def __init__(self, pieces: Sequence[Piece], arms: Sequence[str] | None = None) -> None:
         self.pieces = _checked(pieces)
-        cells, self._owns_start = _cells(self.pieces)
+        cells, self._owns_start, self._piece_of = _cells(self.pieces)
         super().__init__(cells, arms)
         warn_if_outside(np.array([[p.at_start, p.at_end] for p in self.pieces]))
 
@@ -118,6 +119,13 @@ class CurveStructure(Structure):
             else segment(piece.at_start, piece.at_end, _interval(piece))
             for piece in self.pieces
         )
+
+    @property
+    def model_lines(self) -> tuple[ModelLines]:
+        """Each cell as a line; lengths are those of the parameter."""
+        cells = self.cells
+        length = cells.end - cells.start
+        return (ModelLines(cells.at_start, cells.at_end, cells.best, self._piece_of, length),)
 
     def model_name(self, model: float) -> str:
         """Return the parameter as text."""
@@ -217,18 +225,21 @@ def _means_at(piece: Piece, x: Fraction) -> list[Fraction]:
     return [a + x * (b - a) for a, b in zip(first, last, strict=True)]
 
 
-def _cells(pieces: tuple[Piece, ...]) -> tuple[IntervalCells, Flags]:
+def _cells(pieces: tuple[Piece, ...]) -> tuple[IntervalCells, Flags, Ints]:
     """Cut every piece where its best arm changes; a border is computed once for both sides.
 
-    Returns the cells, and which of them own their start: the first cell of a piece that does.
+    Returns the cells, which of them own their start (the first cell of a piece that does), and the
+    number of each one's piece.
     """
+    piece_of: list[int] = []
     start, end, owns_start, owns_end, at_start, at_end, best = [], [], [], [], [], [], []
-    for piece in pieces:
+    for place, piece in enumerate(pieces):
         parts = envelope(_means_at(piece, Fraction(0)), _means_at(piece, Fraction(1)))
         cuts = [position for position, _ in parts] + [Fraction(1)]
         width = Fraction(piece.end) - Fraction(piece.start)
         places = [float(Fraction(piece.start) + cut * width) for cut in cuts]
         means = [[float(mean) for mean in _means_at(piece, cut)] for cut in cuts]
+        piece_of += [place] * len(parts)
         for number, (_, arm) in enumerate(parts):
             start.append(places[number])
             end.append(places[number + 1])
@@ -248,4 +259,4 @@ def _cells(pieces: tuple[Piece, ...]) -> tuple[IntervalCells, Flags]:
         np.minimum(at_start, at_end),
         np.maximum(at_start, at_end),
     )
-    return cells, np.array(owns_start, dtype=np.bool_)
+    return cells, np.array(owns_start, dtype=np.bool_), np.array(piece_of)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import (
@@ -21,6 +23,7 @@ from structured_bandits.structures.files.csv import read_table
 from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.finite.distances import FiniteDistances
 from structured_bandits.structures.polyhedral.polytope import Polytope, point
+from structured_bandits.structures.questions import ModelLines
 
 if TYPE_CHECKING:
     import pandas
@@ -111,6 +114,12 @@ class FiniteStructure(Structure):
         """Each model as a polytope without parameters."""
         rows = zip(self.cells.table, self.model_names, strict=True)
         return tuple(point(means, name) for means, name in rows)
+
+    @property
+    def model_lines(self) -> tuple[ModelLines]:
+        """Each model as a line of no length."""
+        table, best = self.cells.table, self.cells.best
+        return (ModelLines(table, table, best, np.arange(len(best)), np.zeros(len(best))),)
 
     def model_name(self, model: int) -> str:
         """Return the name of the model with this index."""

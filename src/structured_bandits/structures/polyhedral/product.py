@@ -25,7 +25,7 @@ from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.polyhedral.difference_cells import difference_cells
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure, mean_ranges
-from structured_bandits.structures.questions import forget_history
+from structured_bandits.structures.questions import ModelLines, forget_history
 from structured_bandits.structures.spans import SpanCells, SpanWork
 
 FEW_PIECES = 200  # more are not listed before theory asks for them
@@ -191,6 +191,11 @@ class ProductStructure(PolyhedralStructure):
             joined(parts, name=" × ".join(str(part.name) for part in parts))
             for parts in combinations(*(group.polytopes for group in self.groups))
         )
+
+    @property
+    def model_lines(self) -> tuple[ModelLines, ...]:
+        """The lines of the groups; there are none if a group has none, as polytopes do."""
+        return tuple(lines for group in self.groups for lines in group.model_lines)  # type: ignore[attr-defined]
 
     @cached_property
     def mean_ranges(self) -> Floats:

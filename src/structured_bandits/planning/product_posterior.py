@@ -1,0 +1,128 @@
+"""Posterior sampling in independent groups of arms: each draws a model, and the best arm is played.
+
+Groups know nothing of each other, so the posterior of a product is the product of theirs. It decides
+pull by pull, in Python.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.planning.confidence import Data
+from structured_bandits.planning.curve_posterior import (
+    CurveBelief,
+    CurveSampling,
+    hill_of,
+    line_of,
+    side_mass,
+)
+from structured_bandits.planning.posterior_draws import NO_PLAN, Drawn, OddsReach, PlanMemory
+from structured_bandits.planning.thinning import Thinning
+from structured_bandits.protocol import Outcome
+from structured_bandits.records import Record
+
+HALVINGS = 50
+
+
+class _Group(NamedTuple):
+    sampling: Any
+    first: Floats  # the best mean of each cell at one end, sorted as the posterior sorts them
+    last: Floats  # and at the other
+
+
+class Group(Record, _Group):
+    """A group's posterior, and the best means of its models."""
+
+    def draw_model(
+        self, belief: Any, thinning: Thinning, rng: np.random.Generator
+    ) -> tuple[int, float]:
+        """Draw a model; return its best arm and the mean of that."""
+        sampling = self.sampling
+        arm = sampling.draw_arm(belief, thinning, rng).arm
+        begin, end = sampling.starts[arm], sampling.starts[arm + 1]
+        passed = np.cumsum(belief.weights[begin:end])
+        cell = begin + int(np.searchsorted(passed, rng.uniform(0.0, passed[-1]), side="right"))
+        first, last = float(self.first[cell]), float(self.last[cell])
+        if first == last:
+            return arm, first
+        return arm, first + (last - first) * draw_position(sampling, belief, cell, rng)
+
+
+class ProductBelief(NamedTuple):
+    """What each group believes; of a product as a whole no weights are known."""
+
+    groups: tuple[Any, ...]
+    weights: Floats
+    arms: Floats
+
+
+class _ProductSampling(NamedTuple):
+    groups: tuple[Group, ...]
+
+
+class ProductSampling(Record, _ProductSampling):
+    """The posterior over the models of a product, to draw arms from."""
+
+    compiles: ClassVar[bool] = False
+
+    def slices(self) -> list[slice]:
+        """Return the arms of each group."""
+        sizes = [len(group.sampling.starts) - 1 for group in self.groups]
+        return [slice(*ends) for ends in pairwise(np.cumsum([0, *sizes]).tolist())]
+
+    def fresh_belief(self) -> ProductBelief:
+        """Return what is believed before the first pull."""
+        beliefs = tuple(group.sampling.fresh_belief() for group in self.groups)
+        return ProductBelief(beliefs, np.zeros(0), np.zeros(self.slices()[-1].stop))
+
+    def take_in(self, belief: ProductBelief, outcome: Outcome) -> None:
+        """Let the group of the arm take it in."""
+        for group, own, arms in zip(self.groups, belief.groups, self.slices(), strict=True):
+            if arms.start <= outcome.arm < arms.stop:
+                group.sampling.take_in(own, outcome._replace(arm=outcome.arm - arms.start))
+
+    def believe(self, belief: ProductBelief, data: Data) -> None:
+        """Compute what each group believes from all data."""
+        for group, own, arms in zip(self.groups, belief.groups, self.slices(), strict=True):
+            group.sampling.believe(own, Data(data.pulls[arms], data.sums[arms]))
+
+    def draw_arm(
+        self, belief: ProductBelief, thinning: Thinning, rng: np.random.Generator
+    ) -> Drawn:
+        """Let each group draw a model; return the arm with the highest mean, the lowest of equals."""
+        choice, highest = 0, -math.inf
+        for group, own, arms in zip(self.groups, belief.groups, self.slices(), strict=True):
+            arm, mean = group.draw_model(own, thinning, rng)
+            if mean > highest:
+                choice, highest = arms.start + arm, mean
+        return Drawn(choice, math.inf)
+
+    def odds_reach(
+        self, belief: ProductBelief, memory: PlanMemory, drawn: Drawn, data: Data, limit: int
+    ) -> OddsReach:
+        """Promise nothing: decide at every pull."""
+        return NO_PLAN
+
+
+def draw_position(
+    sampling: CurveSampling, belief: CurveBelief, part: int, rng: np.random.Generator
+) -> float:
+    """Draw a position on a part of a curve: where its share of the mass is a uniform number."""
+    line = line_of(sampling, belief, part)
+    hill = hill_of(line)
+
+    def beyond(end: float) -> float:
+        return side_mass(line, hill, end, sampling.nodes, sampling.node_weights)
+
+    left, right = beyond(hill.left), beyond(hill.right)
+    mark = rng.uniform(-left, right)
+    near, far = hill.top, hill.left if mark < 0.0 else hill.right
+    for _ in range(HALVINGS):
+        middle = 0.5 * (near + far)
+        near, far = (middle, far) if beyond(middle) < abs(mark) else (near, middle)
+    return 0.5 * (near + far)

@@ -1,0 +1,128 @@
+"""What a policy believes of the models of a structure before the first pull, and how it learns."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.errors import ParameterError
+from structured_bandits.planning.curve_posterior import CurveSampling
+from structured_bandits.planning.posterior_draws import Sampling
+from structured_bandits.planning.posterior_plans import TableSampling
+from structured_bandits.planning.product_posterior import Group, ProductSampling
+from structured_bandits.policies.base import Rewards
+from structured_bandits.policies.evidence import FLOOR, checked_prior, evidence_of
+from structured_bandits.structures.questions import ModelLines
+
+
+def sampling_of(
+    groups: tuple[ModelLines, ...], prior: Any, temper: float, rewards: Rewards
+) -> Sampling:
+    """Return the posterior over the models of a structure: a table, a curve or a product of these."""
+    if len(groups) == 1:
+        return _sampling(groups[0], prior, temper, rewards)[0]
+    if prior is None:
+        prior = [None] * len(groups)
+    if not isinstance(prior, (list, tuple)) or len(prior) != len(groups):
+        raise ParameterError(
+            f"prior={prior!r}: expected None or {len(groups)} priors, one for each group of the product"
+        )
+    return ProductSampling(
+        tuple(_group(lines, own, temper, rewards) for lines, own in zip(groups, prior, strict=True))
+    )
+
+
+def _group(lines: ModelLines, prior: Any, temper: float, rewards: Rewards) -> Group:
+    """Return a group of a product."""
+    sampling, lines = _sampling(lines, prior, temper, rewards)
+    order = np.argsort(lines.best, kind="stable")
+    ends = (end[np.arange(len(lines.best)), lines.best][order] for end in (lines.first, lines.last))
+    return Group(sampling, *ends)
+
+
+def _sampling(
+    lines: ModelLines, prior: Any, temper: float, rewards: Rewards
+) -> tuple[Any, ModelLines]:
+    """Return the posterior over lines of models, and the lines as it counts them."""
+    weights = line_weights(lines, prior)
+    bounded = math.isfinite(rewards.bottom)
+    reward_range = rewards.bottom, rewards.top
+    if not lines.length.any():
+        evidence = evidence_of(lines.first, rewards)
+        hit, miss = evidence.per_reward, evidence.per_pull
+        if bounded:
+            hit, miss = rewards.top * hit + miss, rewards.bottom * hit + miss
+        return TableSampling(weights, temper * hit, temper * miss, lines.best, reward_range), lines
+    if not bounded:
+        scale = temper / rewards.sigma**2
+        curve = CurveSampling(weights, lines.first, lines.last, lines.best, scale, reward_range)
+        return curve, lines
+    lines, weights = cut_at_floor(lines, weights, rewards)
+    first, last = (_shares(end, rewards) for end in (lines.first, lines.last))
+    return CurveSampling(weights, first, last, lines.best, temper, reward_range), lines
+
+
+def line_weights(lines: ModelLines, prior: Any) -> Floats:
+    """Return the logarithm of each line's prior weight.
+
+    A table has a weight for each model, a curve one for each piece, spread evenly over the piece. By
+    default models have equal weights and curves weights by length.
+    """
+    pieces = int(lines.piece.max()) + 1
+    length = np.bincount(lines.piece, lines.length, pieces)
+    if not length.any():
+        return checked_prior(prior, pieces)[lines.piece]
+    if prior is None:
+        if not length.all():
+            raise ParameterError(
+                "prior=None: the structure has single models among its pieces, which have no share in "
+                f"a uniform prior; give {pieces} weights, one for each piece"
+            )
+        prior = length
+    share = np.divide(
+        lines.length,
+        length[lines.piece],
+        out=np.ones(len(lines.length)),
+        where=length[lines.piece] > 0.0,
+    )
+    return checked_prior(prior, pieces, "piece")[lines.piece] + np.log(share)
+
+
+def cut_at_floor(lines: ModelLines, weights: Floats, rewards: Rewards) -> tuple[ModelLines, Floats]:
+    """Cut lines where a mean is as likely as the floor allows; beyond it counts as constant."""
+    ends = _scaled(lines.first, rewards), _scaled(lines.last, rewards)
+    rows = []
+    for cell, (first, last) in enumerate(zip(*ends, strict=True)):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            places = np.concatenate(
+                [(level - first) / (last - first) for level in (FLOOR, 1.0 - FLOOR)]
+            )
+        inner = np.unique(places[(places > 0.0) & (places < 1.0)])
+        cuts = [0.0, *inner.tolist(), 1.0]
+        rows += [(cell, left, right) for left, right in pairwise(cuts)]
+    cells = np.array([row[0] for row in rows])
+    left, right = (np.array([row[side] for row in rows])[:, None] for side in (1, 2))
+    first, rise = lines.first[cells], lines.last[cells] - lines.first[cells]
+    width = (right - left)[:, 0]
+    parts = ModelLines(
+        first + left * rise,
+        np.where(right == 1.0, lines.last[cells], first + right * rise),
+        lines.best[cells],
+        lines.piece[cells],
+        lines.length[cells] * width,
+    )
+    return parts, weights[cells] + np.log(width)
+
+
+def _scaled(means: Floats, rewards: Rewards) -> Floats:
+    """Return means as shares of the range of rewards."""
+    return (means - rewards.bottom) / (rewards.top - rewards.bottom)
+
+
+def _shares(means: Floats, rewards: Rewards) -> Floats:
+    """Return means as shares of the range, none closer to its ends than the floor."""
+    return np.clip(_scaled(means, rewards), FLOOR, 1.0 - FLOOR)
