@@ -128,7 +128,7 @@ def test_single_models_among_intervals_need_a_prior() -> None:
     ]
     structure = sb.CurveStructure(pieces)
     with pytest.raises(
-        sb.ParameterError, match="prior=None: .* give 2 weights, one for each piece"
+        sb.ParameterError, match=r"prior=None: .* give 2 weights, one for each piece"
     ):
         sb.ModelTS(structure)
     belief = sb.ModelTS(structure, prior=[1.0, 3.0]).init().belief

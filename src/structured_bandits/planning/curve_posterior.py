@@ -129,7 +129,7 @@ class Line(NamedTuple):
 
 
 class Hill(NamedTuple):
-    """Where the likelihood on a part is worth a look, from `left` to `right`; about `top` it is highest."""
+    """Where the likelihood on a part is worth a look; about `top` it is highest."""
 
     left: float
     top: float
