@@ -27,7 +27,9 @@ class Mixture(NamedTuple):
 
 @compilable
 def spare_logarithm(r: float) -> float:
-    """Return (1 + r) log(1 + r) - r for r > -1, which is about r^2 / 2, to almost all digits."""
+    """Return (1 + r) log(1 + r) - r for r >= -1, which is about r^2 / 2, to almost all digits."""
+    if r <= -1.0:  # less only by rounding
+        return 1.0
     if abs(r) > SMALL:
         return (1.0 + r) * math.log1p(r) - r
     tail = 1.0 / 42.0 - r * (1.0 / 56.0 - r * (1.0 / 72.0 - r / 90.0))
@@ -39,14 +41,13 @@ def spare_logarithm(r: float) -> float:
 
 
 @compilable
-def coin_information(x: float, shift: float) -> float:
-    """Return the divergence d(x + shift, x) of coins for x and x + shift strictly inside [0, 1].
+def coin_information(x: float, y: float, shift: float) -> float:
+    """Return the divergence d(x + shift, x) of coins, with y = 1 - x given for when x is close to 1.
 
     Two terms that are never negative, so nothing cancels however small the shift is.
     """
-    if shift == 0.0:
+    if shift == 0.0 or x <= 0.0 or y <= 0.0:  # a sure thing has no shift
         return 0.0
-    y = 1.0 - x
     return x * spare_logarithm(shift / x) + y * spare_logarithm(-shift / y)
 
 

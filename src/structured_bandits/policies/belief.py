@@ -16,7 +16,7 @@ from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.information_ratio import coin_information
 from structured_bandits.policies.base import Rewards
-from structured_bandits.policies.evidence import FLOOR, evidence_of
+from structured_bandits.policies.evidence import evidence_of
 from structured_bandits.policies.weights import write_weights
 
 UNSEEN = 1e-18  # a summand of this share, or many of them, cannot be seen in a sum of floats
@@ -43,6 +43,7 @@ class Belief(NamedTuple):
     chances: Floats  # of each group: the probability that its arm is best
     shifts: Floats  # groups x arms: expected mean in a group, less the expected mean
     means: Floats  # expected, of each arm
+    lacks: Floats  # 1 less the means, also where that is tiny
     variances: Floats  # of each arm's shifts
     regret: Floats  # expected, of each arm
     information: Floats  # about the best arm, that a pull of each arm brings
@@ -73,13 +74,13 @@ def group_models(table: Floats, log_prior: Floats, rewards: Rewards) -> Groups:
 def measured_means(table: Floats, rewards: Rewards) -> Floats:
     """Return means in the units of information.
 
-    Bounded rewards are measured as coins of a mean in [FLOOR, 1 - FLOOR], as the likelihood takes them;
-    for Gaussian rewards the information of a shift is its square in units of 2 sigma^2.
+    Bounded rewards are measured as coins, means outside their range as the nearest coin; for Gaussian
+    rewards the information of a shift is its square in units of 2 sigma^2.
     """
     if not math.isfinite(rewards.bottom):
         return table / (math.sqrt(2.0) * rewards.sigma)
     shares = (table - rewards.bottom) / (rewards.top - rewards.bottom)
-    return shares.clip(FLOOR, 1.0 - FLOOR)
+    return shares.clip(0.0, 1.0)
 
 
 @compilable
@@ -92,6 +93,7 @@ def fresh_belief(groups: Groups) -> Belief:
         np.zeros(models),
         np.zeros(count),
         np.zeros((count, arms)),
+        np.zeros(arms),
         np.zeros(arms),
         np.zeros(arms),
         np.zeros(arms),
@@ -130,6 +132,7 @@ def write_expectations(groups: Groups, origin: Floats, belief: Belief) -> None:
     """
     for arm in range(len(origin)):
         belief.means[arm] = origin[arm]
+        belief.lacks[arm] = 1.0 - origin[arm]
         belief.regret[arm] = 0.0
     belief.chances[:] = 0.0
     belief.shifts[:] = 0.0
@@ -162,6 +165,7 @@ def centre_shifts(belief: Belief) -> None:
                 drifts[arm] += chances[group] * shifts[group, arm]
     for arm in range(len(drifts)):
         belief.means[arm] += shifts[base, arm] + drifts[arm]
+        belief.lacks[arm] -= shifts[base, arm] + drifts[arm]
         shifts[base, arm] = 0.0
     for group in range(len(chances)):
         if chances[group] > 0.0:
@@ -201,17 +205,17 @@ def coins_information(belief: Belief, arm: int) -> float:
     the shifts tells which groups are too improbable to be seen in the sum; their logarithms are
     spared, and so are those of groups that agree with the likeliest one.
     """
-    mean = belief.means[arm]
-    unseen = UNSEEN * belief.variances[arm] * mean * (1.0 - mean)
+    mean, lack = belief.means[arm], belief.lacks[arm]
+    unseen = UNSEEN * belief.variances[arm] * mean * lack
     usual = belief.shifts[likeliest_group(belief.chances), arm]
-    divergence = coin_information(mean, usual)
+    divergence = coin_information(mean, lack, usual)
     total = 0.0
     for group in range(len(belief.chances)):
         chance, shift = belief.chances[group], belief.shifts[group, arm]
         if shift == usual:
             total += chance * divergence
         elif chance * shift * shift > unseen:
-            total += chance * coin_information(mean, shift)
+            total += chance * coin_information(mean, lack, shift)
     return total
 
 
