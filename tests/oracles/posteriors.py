@@ -42,8 +42,9 @@ from oracles.structures import (
     log,
     real,
 )
+from scipy.special import betaincinv, betaln
 
-__all__ = ["model_ts", "posterior"]
+__all__ = ["model_ts", "posterior", "uncertain_model_ts"]
 
 Table = Sequence[Sequence[Any]]
 FLOOR = exact(1e-6)  # least probability that a model gives to a reward
@@ -91,7 +92,41 @@ def exponent(row: Sequence[Fraction], game: Game) -> Fraction:
     return sum((Fraction(s, game.unit) * mu - n * mu**2 / 2 for mu, n, s in terms), ZERO)
 
 
-class Weights:
+class Mixture:
+    """Things with weights, each a rational number times an irrational one."""
+
+    def split(self, member: int) -> tuple[Hashable, Fraction, Real]:
+        """The weight as a rational number times an irrational one: what names the latter, both.
+
+        Irrational numbers with different names are linearly independent over the rationals.
+        """
+        raise NotImplementedError
+
+    def balance(self, factors: Sequence[Fraction], weights: np.ndarray) -> float:
+        """The average of the factors over the members by weight: 0 only if it is exactly 0."""
+        rough = float(np.dot([float(f) for f in factors], weights))
+        if abs(rough) > UNSURE:
+            return rough
+        groups: dict[Hashable, tuple[Fraction, Fraction, Real]] = {}
+        for m in np.flatnonzero(weights).tolist():
+            name, rational, number = self.split(m)
+            total, mass, _ = groups.get(name, (ZERO, ZERO, None))
+            groups[name] = total + factors[m] * rational, mass + rational, number
+        terms = [real(total) * number for total, _, number in groups.values() if total != 0]
+        if not terms:
+            return 0.0
+        decided(MP.fsum(terms) / MP.fsum(terms, absolute=True))
+        return float(MP.fsum(terms) / MP.fsum(real(mass) * x for _, mass, x in groups.values()))
+
+
+def scaled(logs: np.ndarray) -> np.ndarray:
+    """Weights with these logarithms, those below e**-700 of the largest as 0; their sum is 1."""
+    logs = logs - logs.max()
+    weights = np.where(logs < -FORGOTTEN, 0.0, np.exp(np.maximum(logs, -FORGOTTEN)))
+    return weights / weights.sum()
+
+
+class Weights(Mixture):
     """The posterior weights of the rows of a table, given what a game has shown so far."""
 
     def __init__(
@@ -118,19 +153,14 @@ class Weights:
         self.log_prior = np.array([float(log(p)) for p in self.prior])
 
     def relative(self) -> np.ndarray:
-        """The weights as floats, those below e**-700 of the largest as 0; their sum is 1."""
+        """The probabilities of the models as floats."""
         pulls = np.array(self.game.counts, float)
         sums = np.array([total / self.game.unit for total in self.game.sums])
-        logs = self.log_prior + float(self.temper) * (self.of_sums @ sums + self.of_pulls @ pulls)
-        logs = logs - logs.max()
-        weights = np.where(logs < -FORGOTTEN, 0.0, np.exp(np.maximum(logs, -FORGOTTEN)))
-        return weights / weights.sum()
+        return scaled(
+            self.log_prior + float(self.temper) * (self.of_sums @ sums + self.of_pulls @ pulls)
+        )
 
     def split(self, model: int) -> tuple[Hashable, Fraction, Real]:
-        """The weight as a rational number times an irrational one: what names the latter, both.
-
-        Weights with different names are linearly independent over the rationals.
-        """
         if self.sigma is not None:
             scale = self.temper / exact(self.sigma) ** 2
             name = exponent(self.rows[model], self.game) * scale
@@ -148,22 +178,6 @@ class Weights:
         """The weights of some models to 60 digits, up to a factor that they share."""
         return [real(rational) * number for _, rational, number in map(self.split, models)]
 
-    def balance(self, factors: Sequence[Fraction], weights: np.ndarray) -> float:
-        """The average of the factors over the models by weight: 0 only if it is exactly 0."""
-        rough = float(np.dot([float(f) for f in factors], weights))
-        if abs(rough) > UNSURE:
-            return rough
-        groups: dict[Hashable, tuple[Fraction, Fraction, Real]] = {}
-        for m in np.flatnonzero(weights).tolist():
-            name, rational, number = self.split(m)
-            total, mass, _ = groups.get(name, (ZERO, ZERO, None))
-            groups[name] = total + factors[m] * rational, mass + rational, number
-        terms = [real(total) * number for total, _, number in groups.values() if total != 0]
-        if not terms:
-            return 0.0
-        decided(MP.fsum(terms) / MP.fsum(terms, absolute=True))
-        return float(MP.fsum(terms) / MP.fsum(real(mass) * x for _, mass, x in groups.values()))
-
 
 def posterior(
     table: Table, pulls: Sequence[int], sums: Sequence[int], prior: Sequence[Any] | None = None
@@ -178,21 +192,25 @@ def posterior(
 
 
 def drawn(
-    state: Weights, parts: Sequence[Sequence[int]], weights: np.ndarray, u: Any
+    state: Mixture, parts: Sequence[Sequence[int]], weights: np.ndarray, u: Any
 ) -> tuple[int, list[float]]:
-    """The first part (a set of models) whose cumulative probability exceeds u, and all distances.
+    """The first part (a set of members) whose cumulative probability exceeds u, and all distances.
 
     The distances are those of u from the borders between parts, exactly 0 on a border.
     """
-    point, choice, below, distances = exact(u), -1, set[int](), list[float]()
-    parts = [[m for m in part if weights[m] > 0] for part in parts]
-    last = max(j for j, part in enumerate(parts) if part)
-    for j, part in enumerate(parts[:last]):
+    point, choice, distances = exact(u), -1, list[float]()
+    alive = [[m for m in part if weights[m] > 0] for part in parts]
+    last = max(j for j, part in enumerate(alive) if part)
+    below, mass = set[int](), 0.0
+    for j, part in enumerate(alive[:last]):
         if not part:
             continue
         below.update(part)
-        factors = [(m in below) - point for m in range(len(weights))]
-        above = state.balance(factors, weights)
+        mass += sum(weights[m] for m in part)
+        above = mass - float(point)
+        if abs(above) <= UNSURE:
+            factors = [(m in below) - point for m in range(len(weights))]
+            above = state.balance(factors, weights)
         distances.append(above)
         if above > 0 and choice < 0:
             choice = j
@@ -248,4 +266,165 @@ def model_ts(
     state = Weights(table, game, prior, temper, sigma)
     for u in uniforms[:horizon]:
         game.pull(sampled_arm(state, u))
+    return game.trace
+
+
+# ------------------------------------------------------------------- models that are only near
+
+
+class Pairs(Mixture):
+    """The posterior weights of pairs (model, strength); without strength the model is exact.
+
+    With strength k the mean of arm i has the law Beta(k mu_i, k (1 - mu_i)), mu_i cut to
+    [1e-6, 1 - 1e-6]; the weight is the prior times the probability of the rewards in order.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        game: Game,
+        trust: float,
+        strengths: Sequence[Any],
+        prior: Sequence[Any] | None,
+    ) -> None:
+        if game.unit != 1:
+            raise ValueError("the rule says what rewards of 0 and 1 do, no others")
+        self.game, self.models = game, Weights(table, game, prior)
+        near = [(exact(k), (1 - exact(trust)) / len(strengths)) for k in strengths]
+        kinds = [*near, (None, exact(trust))]
+        self.pairs = [(m, k) for m in range(len(table)) for k, _ in kinds]
+        self.exact = np.array([k is None for _, k in self.pairs])
+        self.prior = [p * share for p in self.models.prior for _, share in kinds]
+        self.logs = np.array([float(log(p)) if p > 0 else -math.inf for p in self.prior])
+        self.floats = np.array(
+            [[self.before(j, i) for i in range(len(table[0]))] for j in range(len(self.pairs))],
+            float,
+        )
+
+    def before(self, pair: int, arm: int) -> tuple[Fraction, Fraction]:
+        """The parameters of the arm's Beta law before the first pull, or the exact model's chances."""
+        model, strength = self.pairs[pair]
+        if strength is None:
+            return self.models.bases[model][arm]
+        mean = min(max(self.models.rows[model][arm], FLOOR), 1 - FLOOR)
+        return strength * mean, strength * (1 - mean)
+
+    def now(self, pair: int, arm: int) -> tuple[Fraction, Fraction]:
+        """The parameters of the Beta law of an arm's mean."""
+        a, b = self.before(pair, arm)
+        wins = self.game.sums[arm]
+        return a + wins, b + self.game.counts[arm] - wins
+
+    def pull(self, arm: int) -> None:
+        """Pull an arm and multiply each weight by the probability of the reward."""
+        pulls, wins = self.game.counts[arm], self.game.sums[arm]
+        reward = self.game.pull(arm)
+        own = self.floats[:, arm, 0 if reward else 1]
+        near = own + (wins if reward else pulls - wins)
+        total = self.floats[:, arm].sum(axis=1) + pulls
+        self.logs = self.logs + np.log(np.where(self.exact, own, near / total))
+
+    def split(self, member: int) -> tuple[Hashable, Fraction, Real]:
+        model, strength = self.pairs[member]
+        if strength is None:
+            name, rational, number = self.models.split(model)
+            return name, rational * self.prior[member] / self.models.prior[model], number
+        product = self.prior[member]
+        for arm, (pulls, wins) in enumerate(zip(self.game.counts, self.game.sums, strict=True)):
+            a, b = self.before(member, arm)
+            top = math.prod([a + s for s in range(wins)]) * math.prod(
+                [b + f for f in range(pulls - wins)]
+            )
+            product *= top / math.prod([a + b + n for n in range(pulls)], start=ONE)
+        return frozenset(), product, MP.mpf(1)
+
+
+def log_lower_tail(a: Any, b: Any, u: Any) -> Real:
+    """The logarithm of the u-quantile of Beta(a, b) where it is so small that x**(a-1) is the density."""
+    a, b = real(a), real(b)
+    return (MP.log(real(u)) + MP.log(a) + MP.log(MP.beta(a, b))) / a
+
+
+def is_tiny(a: Fraction, b: Fraction, u: Fraction) -> bool:
+    """Whether the u-quantile of Beta(a, b) is below e**-40, by its leading term."""
+    x, y = float(a), float(b)
+    return x < 1 and math.log(u) + math.log(x) + float(betaln(x, y)) < -40 * x
+
+
+def quantile(a: Fraction, b: Fraction, u: Fraction) -> float:
+    """The u-quantile of Beta(a, b), rounded to a float, which may be 0 or 1."""
+    if u == 0:
+        return 0.0
+    if is_tiny(a, b, u):
+        return float(MP.exp(log_lower_tail(a, b, u)))
+    if is_tiny(b, a, 1 - u):
+        return 1.0
+    return float(betaincinv(float(a), float(b), float(u)))
+
+
+def refined(a: Fraction, b: Fraction, u: Fraction, start: float) -> Real:
+    """The quantile to more than 40 digits: three steps of Newton's method."""
+    if is_tiny(a, b, u):
+        return MP.exp(log_lower_tail(a, b, u))
+    x, y, mean = real(a), real(b), MP.mpf(start)
+    for _ in range(3):
+        off = MP.betainc(x, y, 0, mean, regularized=True) - real(u)
+        mean -= off * MP.beta(x, y) / (mean ** (x - 1) * (1 - mean) ** (y - 1))
+    return mean
+
+
+def largest_mean(laws: Sequence[tuple[Fraction, Fraction, Fraction]], trace: Trace) -> int:
+    """The arm with the largest quantile, given (a, b, u) of each; the lowest arm on ties.
+
+    Equal laws at equal uniforms tie, and so do quantiles that as floats are 0 or 1.
+    """
+    means = [quantile(*law) for law in laws]
+    top = max(means)
+    near = [i for i, mean in enumerate(means) if mean >= top * (1 - UNSURE)]
+    far = [mean for i, mean in enumerate(means) if i not in near]
+    if far:
+        trace.note(max(far), top)
+    if len({laws[i] for i in near}) > 1 and 0 < top < 1:
+        exactly = {i: refined(*laws[i], means[i]) for i in near}
+        first = max(near, key=lambda i: exactly[i])
+        for i in near:
+            if laws[i] != laws[first]:
+                decided(1 - exactly[i] / exactly[first])
+                trace.note(exactly[i], exactly[first])
+        near = [i for i in near if laws[i] == laws[first]]
+    elif top == 1:
+        near = [i for i in near if means[i] == 1]
+    trace.ties += len(near) > 1
+    return near[0]
+
+
+def uncertain_model_ts(
+    table: Table,
+    rewards: Rewards,
+    horizon: int,
+    uniforms: Sequence[Any],
+    trust: float,
+    strengths: Sequence[Any],
+    prior: Sequence[Any] | None = None,
+) -> Trace:
+    """Thompson sampling over pairs (model, strength) that share the model's prior.
+
+    ``trust`` goes to the exact model, the rest in equal parts to the strengths. The first uniform of a
+    pull picks the pair: models in order, for each its strengths in order, then the exact one.
+    An exact model plays its best arm. Otherwise a further uniform for each arm, in order, gives
+    its mean as a quantile of its Beta law, and the largest mean is played, the lowest arm on ties.
+    """
+    game = Game(len(table[0]), rewards)
+    pairs, tape = Pairs(table, game, trust, strengths, prior), map(exact, uniforms)
+    singles = [[j] for j in range(len(pairs.pairs))]
+    for _ in range(horizon):
+        pair, distances = drawn(pairs, singles, scaled(pairs.logs), next(tape))
+        note_distances(game.trace, distances)
+        model, strength = pairs.pairs[pair]
+        if strength is None:
+            arm = pairs.models.best[model]
+        else:
+            laws = [(*pairs.now(pair, i), next(tape)) for i in range(len(game.counts))]
+            arm = largest_mean(laws, game.trace)
+        pairs.pull(arm)
     return game.trace
