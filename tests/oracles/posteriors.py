@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from oracles.structures import (
@@ -44,12 +44,14 @@ from oracles.structures import (
 )
 from scipy.special import betaincinv, betaln
 
-__all__ = ["model_ts", "posterior", "uncertain_model_ts"]
+__all__ = ["Belief", "belief", "ids", "model_ts", "posterior", "uncertain_model_ts"]
 
 Table = Sequence[Sequence[Any]]
 FLOOR = exact(1e-6)  # least probability that a model gives to a reward
 LEAD = Fraction(17, 10)  # an arm leads with more than this times the weight of all others
 UNSURE = 1e-9  # floats do not decide what is closer
+SAME = MP.mpf(10) ** -25  # sums of logarithms that agree to 25 digits count as equal
+SMALLEST = 1e-290  # what is smaller may be 0 as a float
 FORGOTTEN = 700.0  # weights of less than exp(-700) of the largest are 0
 
 
@@ -142,7 +144,8 @@ class Weights(Mixture):
         self.best = [highest(row) for row in self.rows]
         self.prior = [ONE] * len(self.rows) if prior is None else [exact(p) for p in prior]
         self.bases = [likelihood_bases(row) for row in self.rows]
-        means = np.array([[float(mean) for mean in row] for row in self.rows])
+        self.log_bases = [[(log(one), log(zero)) for one, zero in row] for row in self.bases]
+        means = np.array(self.rows, float)
         if sigma is None:
             pairs = np.array(
                 [[[float(log(x)) for x in pair] for pair in row] for row in self.bases]
@@ -175,8 +178,18 @@ class Weights(Mixture):
         return name, self.prior[model] * Fraction(top, bottom), irrational
 
     def precise(self, models: Sequence[int]) -> list[Real]:
-        """The weights of some models to 60 digits, up to a factor that they share."""
-        return [real(rational) * number for _, rational, number in map(self.split, models)]
+        """The weights of some models to 60 digits; their sum is 1."""
+        logs = [log(self.prior[m]) + real(self.temper) * self.log_likelihood(m) for m in models]
+        weights = [MP.exp(value - logs[0]) for value in logs]
+        return [weight / MP.fsum(weights) for weight in weights]
+
+    def log_likelihood(self, model: int) -> Real:
+        """To 60 digits, up to what all models share."""
+        if self.sigma is not None:
+            return real(exponent(self.rows[model], self.game) / exact(self.sigma) ** 2)
+        wins = [MP.mpf(total) / self.game.unit for total in self.game.sums]
+        pulled = zip(self.log_bases[model], self.game.counts, wins, strict=True)
+        return MP.fsum(s * one + (n - s) * zero for (one, zero), n, s in pulled if n > 0)
 
 
 def posterior(
@@ -427,4 +440,185 @@ def uncertain_model_ts(
             laws = [(*pairs.now(pair, i), next(tape)) for i in range(len(game.counts))]
             arm = largest_mean(laws, game.trace)
         pairs.pull(arm)
+    return game.trace
+
+
+# --------------------------------------------------------------- information-directed sampling
+
+
+class Belief(NamedTuple):
+    """What information-directed sampling looks at, one number for each arm."""
+
+    best: list[Real]  # the probability that the arm is best
+    regret: list[Real]  # what a pull of the arm is expected to lose
+    gain: list[Real]  # what its reward is expected to tell of which arm is best, in nats
+
+
+def divergence(p: Real, not_p: Real, q: Real, not_q: Real, off: Real) -> Real:
+    """The Bernoulli divergence d(p, q), with off = p - q; for tiny differences by its series."""
+    if abs(off) < MP.mpf(10) ** -15 * min(q, not_q):
+        cubic = off**3 / 6 * (1 / q**2 - 1 / not_q**2)
+        return off**2 / 2 * (1 / q + 1 / not_q) - cubic + off**4 / 12 * (1 / q**3 + 1 / not_q**3)
+    return sum(x * MP.log(x / y) for x, y in ((p, q), (not_p, not_q)) if x > 0)
+
+
+def shift(
+    means: Sequence[Fraction], weights: Sequence[Real], ours: set[int], base: set[int]
+) -> Real:
+    """The mean over the models in ``ours`` minus that over ``base``, 0 only if it is 0.
+
+    As a sum over pairs of models: a difference as small as the weights allow is not lost.
+    """
+    terms = [
+        weights[m] * weights[n] * real(means[m] - means[n])
+        for m in ours
+        for n in base
+        if means[m] != means[n]
+    ]
+    total = MP.fsum(terms)
+    if abs(total) <= SAME**2 * MP.fsum(terms, absolute=True):
+        return MP.mpf(0)
+    return total / (MP.fsum(weights[m] for m in ours) * MP.fsum(weights[n] for n in base))
+
+
+def average(means: Sequence[Fraction], weights: Sequence[Real], models: Iterable[int]) -> Real:
+    models = list(models)
+    return MP.fsum(weights[m] * real(means[m]) for m in models) / MP.fsum(
+        weights[m] for m in models
+    )
+
+
+def expected_gain(
+    means: Sequence[Fraction],
+    weights: Sequence[Real],
+    groups: Sequence[set[int]],
+    sigma: float | None,
+) -> Real:
+    """The sum over groups (models with the same best arm) of P(group) d(mean in the group, mean)."""
+    shares = [MP.fsum(weights[m] for m in group) for group in groups]
+    base = groups[shares.index(max(shares))]
+    shifts = [shift(means, weights, group, base) for group in groups]
+    if not any(shifts):
+        return MP.mpf(0)
+    overall = MP.fsum(share * off for share, off in zip(shares, shifts, strict=True))
+    if sigma is not None:
+        squares = ((off - overall) ** 2 for off in shifts)
+        return MP.fsum(p * x for p, x in zip(shares, squares, strict=True)) / (
+            2 * MP.mpf(sigma) ** 2
+        )
+    others, total = [1 - mean for mean in means], MP.mpf(0)
+    q, not_q = (average(x, weights, range(len(weights))) for x in (means, others))
+    for group, share, off in zip(groups, shares, shifts, strict=True):
+        p, not_p = (average(x, weights, group) for x in (means, others))
+        total += share * divergence(p, not_p, q, not_q, off - overall)
+    return total
+
+
+def belief(table: Table, weights: Sequence[Any], sigma: float | None = None) -> Belief:
+    """What the probabilities of the models, all positive, say of each arm."""
+    rows = [tuple(map(exact, row)) for row in table]
+    if sigma is None and not all(0 <= mean <= 1 for row in rows for mean in row):
+        raise ValueError("information about rewards in [0, 1] needs means in [0, 1]")
+    weights, best = [MP.mpf(w) for w in weights], [highest(row) for row in rows]
+    members = [{m for m, b in enumerate(best) if b == i} for i in range(len(rows[0]))]
+    groups = [group for group in members if group]
+    pairs = list(zip(weights, rows, strict=True))
+    return Belief(
+        [MP.fsum(weights[m] for m in group) for group in members],
+        [MP.fsum(w * real(max(row) - row[i]) for w, row in pairs) for i in range(len(rows[0]))],
+        [expected_gain(means, weights, groups, sigma) for means in zip(*rows, strict=True)],
+    )
+
+
+class Mix(NamedTuple):
+    """Two arms in order, the weight of the lower one, and the square of the regret over the gain."""
+
+    low: int
+    high: int
+    weight: Real
+    ratio: Real
+
+    def arm(self, u: Any) -> int:
+        return self.low if self.weight - MP.mpf(u) > SAME else self.high
+
+
+def best_mix(now: Belief, i: int, j: int) -> Mix:
+    """The mix of two arms with the least ratio: of both ends and of the place where its slope is 0."""
+    _, regret, gain = now
+    weights = [MP.mpf(1), MP.mpf(0)]
+    if regret[i] != regret[j] and gain[i] != gain[j]:
+        inner = regret[j] / (regret[i] - regret[j]) - 2 * gain[j] / (gain[i] - gain[j])
+        if 0 < inner < 1:
+            weights.append(inner)
+    mixes = []
+    for q in weights:
+        lost, told = (q * x[i] + (1 - q) * x[j] for x in (regret, gain))
+        ratio = MP.mpf(0) if lost == 0 else MP.inf if told == 0 else lost / told * lost
+        mixes.append(Mix(i, j, q, ratio))
+    return min(mixes, key=lambda mix: mix.ratio)
+
+
+def is_optimal_alone(now: Belief, arm: int) -> bool:
+    """Whether regret_a (gain_k - gain_a) <= 2 (regret_k - regret_a) gain_a for all k."""
+    lost, told = now.regret[arm], now.gain[arm]
+    for other_lost, other_told in zip(now.regret, now.gain, strict=True):
+        size = lost * (other_told + told) + 2 * (other_lost + lost) * told
+        if lost * (other_told - told) - 2 * (other_lost - lost) * told > SAME * size:
+            return False
+    return True
+
+
+def directed_arm(now: Belief, u: Any, trace: Trace) -> int:
+    """The arm that information-directed sampling plays with this uniform."""
+    arms = range(len(now.best))
+    if not any(now.gain):
+        arm = next(i for i in arms if now.best[i] >= max(now.best) * (1 - SAME))
+        note_rivals(trace, [(i, 1 - now.best[i] / now.best[arm]) for i in arms if i != arm])
+        return arm
+    trace.closest = min(
+        [trace.closest, *(float(x) for x in now.gain + now.regret if 0 < x < SMALLEST)]
+    )
+    mixes = [best_mix(now, i, j) for i in arms for j in arms if i < j]
+    alone = next((i for i in arms if is_optimal_alone(now, i)), None)
+    if alone is not None:
+        arm, ratio = alone, pure_ratio(now, alone)
+    else:
+        least = min(mix.ratio for mix in mixes)
+        mix = next(mix for mix in mixes if mix.ratio <= least * (1 + SAME))
+        arm, ratio = mix.arm(u), mix.ratio
+        note_rivals(trace, [(mix.low, mix.weight - MP.mpf(u))])
+    others = [other for other in mixes if other.arm(u) != arm]
+    note_rivals(trace, [(o.arm(u), 1 - ratio / o.ratio if o.ratio else o.ratio) for o in others])
+    return arm
+
+
+def pure_ratio(now: Belief, arm: int) -> Real:
+    lost, told = now.regret[arm], now.gain[arm]
+    return MP.mpf(0) if lost == 0 else lost / told * lost
+
+
+def note_rivals(trace: Trace, rivals: Sequence[tuple[int, Real]]) -> None:
+    """Note the distances of other choices, those below 25 digits as ties."""
+    note_distances(trace, [0.0 if abs(gap) <= SAME else float(gap) for _, gap in rivals])
+
+
+def ids(
+    table: Table,
+    rewards: Rewards,
+    horizon: int,
+    uniforms: Sequence[Any],
+    prior: Sequence[Any] | None = None,
+    sigma: float | None = None,
+) -> Trace:
+    """Information-directed sampling: the mix of arms with the least squared regret over gain.
+
+    If no arm has a gain, the arm most likely to be best is played. If an arm alone is optimal it is
+    played, the lowest such arm. Otherwise the first pair i < j with the least ratio; i iff u < its weight.
+    """
+    game = Game(len(table[0]), rewards)
+    state = Weights(table, game, prior, sigma=sigma)
+    for u in uniforms[:horizon]:
+        alive = np.flatnonzero(state.relative()).tolist()
+        now = belief([state.rows[m] for m in alive], state.precise(alive), sigma)
+        game.pull(directed_arm(now, u, game.trace))
     return game.trace

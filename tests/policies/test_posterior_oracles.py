@@ -138,3 +138,62 @@ def test_equal_laws_at_equal_uniforms_tie() -> None:
         [[0.5, 0.5]], [[1], [1]], 1, [0.25, 0.75, 0.75], 0.5, (2,)
     )
     assert (trace.arms, trace.ties) == ([0], 1)
+
+
+def test_information_on_the_paper_structure() -> None:
+    now = posteriors.belief(RIGHT, posteriors.posterior(RIGHT, PULLS, WINS))
+    lost, told = np.array(now.regret, float), np.array(now.gain, float)
+    assert lost == pytest.approx([0.02621399, 0.11886917, 0.15634671, 0.42618404], abs=6e-9)
+    assert told == pytest.approx([0, 0.0216745875, 0.0291899007, 0.101168934], abs=6e-10)
+    assert now.gain[0] == 0
+    mixes = [posteriors.best_mix(now, i, j) for i in range(4) for j in range(i + 1, 4)]
+    best = min(mixes, key=lambda mix: mix.ratio)
+    assert (best.low, best.high) == (0, 3)
+    assert float(best.weight) == pytest.approx(0.93446013, abs=6e-9)
+    assert float(best.ratio) == pytest.approx(0.41454660, abs=6e-9)
+    plays = np.random.default_rng(0).dirichlet([0.3] * 4, 100_000)
+    assert ((plays @ lost) ** 2 >= (plays @ told) * (float(best.ratio) - 1e-12)).all()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_mix_is_no_worse_than_any_other(seed: int) -> None:
+    """The test for one arm agrees with the best pair, and random plays are no better."""
+    rng = np.random.default_rng(seed)
+    table, weights = rng.random((5, 4)) ** 2, rng.dirichlet([0.5] * 5)
+    now = posteriors.belief(table, weights)
+    mixes = [posteriors.best_mix(now, i, j) for i in range(4) for j in range(i + 1, 4)]
+    least = min(mix.ratio for mix in mixes)
+    alone = [i for i in range(4) if posteriors.is_optimal_alone(now, i)]
+    assert all(posteriors.pure_ratio(now, i) == least for i in alone)
+    inner = [mix for mix in mixes if mix.ratio == least and 0 < mix.weight < 1]
+    assert bool(alone) != bool(inner)
+    lost, told = np.array(now.regret, float), np.array(now.gain, float)
+    plays = rng.dirichlet([0.3] * 4, 20_000)
+    assert ((plays @ lost) ** 2 >= (plays @ told) * float(least) * (1 - 1e-9)).all()
+    assert told == pytest.approx(mutual_information(table, weights), rel=1e-9)
+
+
+def mutual_information(table: np.ndarray, weights: np.ndarray) -> list[float]:
+    """Of an arm's reward and the best arm, from their joint law."""
+    found = []
+    for i in range(table.shape[1]):
+        joint = np.zeros((table.shape[1], 2))
+        for row, weight in zip(table, weights, strict=True):
+            joint[row.argmax()] += weight * np.array([row[i], 1 - row[i]])
+        joint = joint[joint.sum(axis=1) > 0]
+        apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+        found.append(float((joint * np.log(joint / apart)).sum()))
+    return found
+
+
+def test_without_gain_the_likeliest_best_arm_is_played() -> None:
+    table = [[0.5, 0.25], [0.25, 0.5], [0.25, 0.5]]
+    equal = [[0.5, 0.25], [0.5, 0.25]]
+    assert posteriors.ids(equal, [[1] * 3] * 2, 3, [0.0, 0.5, 0.9]).arms == [0, 0, 0]
+    now = posteriors.belief(table, [0.25, 0.5, 0.25])
+    trace = posteriors.Trace()
+    assert posteriors.directed_arm(now._replace(gain=[0, 0]), 0.0, trace) == 1
+    assert trace.closest == pytest.approx(2 / 3)
+    even = posteriors.Belief([0.5, 0.5], [0.25, 0.25], [0, 0])
+    assert posteriors.directed_arm(even, 0.9, trace) == 0
+    assert trace.ties == 1
