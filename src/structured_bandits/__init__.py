@@ -31,6 +31,7 @@ from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.policies.ucb import UCB
+from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
 from structured_bandits.policies.wagp import WAGP
 from structured_bandits.protocol import Now, Outcome, Paid, Seen
 from structured_bandits.simulation.result import Result, load_result
@@ -110,6 +111,7 @@ __all__ = [
     "StructureError",
     "StructuredBanditsError",
     "Tape",
+    "UncertainModelTS",
     "analyse",
     "concave",
     "intersection",
