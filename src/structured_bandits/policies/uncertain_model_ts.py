@@ -24,23 +24,26 @@ from structured_bandits.policies.base import (
 from structured_bandits.policies.evidence import FLOOR, checked_prior, evidence_of
 from structured_bandits.policies.weights import Heaviest, write_weights
 from structured_bandits.protocol import Now, Outcome
+from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure
 
 STRENGTHS = (2.0, 10.0, 50.0, 250.0, 1000.0, 4000.0)
 
 
-class Pairs(NamedTuple):
-    """Models that are only near the table, one for each strength, and models that are exact.
-
-    Places are counted strength by strength, in each of them model by model, the exact models last.
-    """
-
+class _Pairs(NamedTuple):
     strengths: Floats  # arms x places without the exact ones: pseudo-counts behind a mean
     ones: Floats  # those of reward 1
     zeros: Floats  # those of reward 0
     per_reward: Floats  # arms x models: log-likelihoods of the exact models
     per_pull: Floats
     log_prior: Floats  # of each place
+
+
+class Pairs(Record, _Pairs):
+    """Models that are only near the table, one for each strength, and models that are exact.
+
+    Places are counted strength by strength, in each of them model by model, the exact models last.
+    """
 
 
 class PairsState(NamedTuple):
