@@ -1,4 +1,4 @@
-"""A generator that reads a tape of uniform numbers, for randomised policies in the Python engine."""
+"""A generator whose draws of all kinds read one tape of uniform numbers, for the Python engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def above(u: float, probability: float) -> bool:
 
 
 @dataclass
-class UniformTape:
+class DrawTape:
     """Hands out the numbers of a tape, one for each uniform, Beta draw or failure of a wait."""
 
     tape: Sequence[float]
