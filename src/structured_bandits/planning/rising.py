@@ -13,8 +13,8 @@ LARGE = 16.0  # from here on four terms of Stirling's series have all digits tha
 def log_rising(x: float, more: float) -> float:
     """Return log Gamma(x + more) - log Gamma(x), for x > 0 and more >= 0.
 
-    For large x by Stirling's series with the large terms cancelled by hand: the difference of two
-    logarithms of Gamma(10^9) would have lost six digits before the decimal point's end.
+    For large x by Stirling's series with the large terms cancelled by hand: log Gamma(10^9) is about
+    2e10, and a difference of two such floats is off by some 1e-6.
     """
     if x < LARGE:
         return math.lgamma(x + more) - math.lgamma(x)

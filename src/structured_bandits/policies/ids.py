@@ -96,7 +96,7 @@ reward_range=(0.0, 1.0), sigma=0.5)
         return IDSState(data, belief, np.full(1, NO_WAIT), np.zeros(2, np.int64))
 
     def plan(self, state: IDSState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
-        """Plan one pull: a wait holds for as long as an agent does not learn from elsewhere."""
+        """Plan one pull: before a wait is over an agent may have learned from elsewhere."""
         quota[:] = 0
         quota[self.streak(state, Now(now.t, 1), rng).arm] = 1
         return 0
