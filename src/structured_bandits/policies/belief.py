@@ -156,7 +156,8 @@ def centre_shifts(belief: Belief) -> None:
     First from the likeliest group, then from the drift that the others cause: so what is small is
     never the difference of two large numbers.
     """
-    chances, shifts, drifts = belief.chances, belief.shifts, belief.variances
+    chances, shifts = belief.chances, belief.shifts
+    drifts = belief.variances  # memory that the variances take afterwards
     base = likeliest_group(chances)
     for arm in range(len(drifts)):
         drifts[arm] = 0.0

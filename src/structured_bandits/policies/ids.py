@@ -29,7 +29,7 @@ from structured_bandits.policies.belief import (
     write_belief,
     write_information,
 )
-from structured_bandits.policies.evidence import checked_prior
+from structured_bandits.policies.evidence import checked_prior, plain_prior
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
 
@@ -86,7 +86,7 @@ reward_range=(0.0, 1.0), sigma=0.5)
         log_prior = checked_prior(prior, len(table))
         policy = super().__new__(cls, group_models(table, log_prior, rewards), *rewards)
         policy.structure = structure
-        policy.prior = None if prior is None else [float(weight) for weight in prior]
+        policy.prior = plain_prior(prior)
         return policy
 
     def init(self) -> IDSState:

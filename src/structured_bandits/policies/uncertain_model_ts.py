@@ -21,7 +21,7 @@ from structured_bandits.policies.base import (
     checked_rewards,
     registered,
 )
-from structured_bandits.policies.evidence import FLOOR, checked_prior, evidence_of
+from structured_bandits.policies.evidence import FLOOR, checked_prior, evidence_of, plain_prior
 from structured_bandits.policies.weights import Heaviest, write_weights
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.records import Record
@@ -110,7 +110,7 @@ strengths=100.0, prior=None, reward_range=(0.0, 1.0))
         policy.structure = structure
         policy.trust = trust
         policy.strengths = np.asarray(strengths, np.float64).tolist()
-        policy.prior = None if prior is None else [float(weight) for weight in prior]
+        policy.prior = plain_prior(prior)
         return policy
 
     def init(self) -> PairsState:
