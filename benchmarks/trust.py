@@ -3,7 +3,7 @@
 Random tables, 10,000 pulls each; the truth is a row plus normal noise of size epsilon. How much regret
 has posterior sampling that believes the table (trust 1), that asks how far to trust it, and Thompson
 sampling that is blind to it? Mean regret, its standard error and the largest, for each epsilon, and how
-trust 1/2 compares with blind play. With 200 tables this takes ten minutes of one core.
+trust 1/2 compares with blind play. With 200 tables this takes several minutes.
 """
 
 from __future__ import annotations
