@@ -25,6 +25,7 @@ from structured_bandits.errors import (
 from structured_bandits.live.agent import Agent, Decision
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
+from structured_bandits.policies.ids import IDS
 from structured_bandits.policies.imed import IMED
 from structured_bandits.policies.improved_ucb import ImprovedUCB
 from structured_bandits.policies.klucb import KLUCB
@@ -35,6 +36,7 @@ from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.ucbv import UCBV
+from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
 from structured_bandits.policies.wagp import WAGP
 from structured_bandits.protocol import Now, Outcome, Paid, Seen
 from structured_bandits.simulation.result import Result, load_result
@@ -78,6 +80,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "ASAE",
+    "IDS",
     "IMED",
     "KLUCB",
     "MOSS",
@@ -118,6 +121,7 @@ __all__ = [
     "StructureError",
     "StructuredBanditsError",
     "Tape",
+    "UncertainModelTS",
     "analyse",
     "concave",
     "intersection",

@@ -58,3 +58,8 @@ def checked_prior(prior: Any, models: int, name: str = "model") -> Floats:
     logs = np.log(weights)
     logs -= logs.max()  # so that their sum is a number, however small or large they are
     return logs - math.log(np.exp(logs).sum())
+
+
+def plain_prior(prior: Any) -> list[float] | None:
+    """Return prior weights as a list that belongs to nobody else, for snapshots; None stays."""
+    return None if prior is None else [float(weight) for weight in prior]
