@@ -29,6 +29,7 @@ import structured_bandits
 from structured_bandits.compilable import COMPILABLE
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.planning.corners import ConvexCondition
+from structured_bandits.planning.fits import Fits
 from structured_bandits.planning.lookahead import LooksAhead
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
@@ -42,6 +43,7 @@ PROTOCOLS = (
     StreakLike,
     LooksAhead,
     ConvexCondition,
+    Fits,
     WorldLike,
     StoppingWorld,
     Cells,
