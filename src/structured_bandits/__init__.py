@@ -26,6 +26,7 @@ from structured_bandits.live.agent import Agent, Decision
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.improved_ucb import ImprovedUCB
+from structured_bandits.policies.ossb import OSSB
 from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
@@ -73,6 +74,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "ASAE",
+    "OSSB",
     "READINGS",
     "SAE",
     "SUCB",

@@ -173,11 +173,11 @@ def agreed_streak(
 ) -> Streak:
     """Return a streak of a model's best arm that whatever model comes to fit best agrees with.
 
-    Another model is harmless for as long as it agrees (`work.agreeing`, if its best arm is the same), has
-    a larger loss than `model`, which fits best now, or loses a tie to it. With a share of misses of up
-    to s among k pulls the lead of `model` shrinks by at most k max(hit, s miss, hit + s (miss - hit)),
-    where hit and miss are what the highest and the least reward do to it (docs/planning.md 22.1). There
-    are `most` further pulls at most.
+    Another model is harmless for as long as it agrees (`work.agreeing`, if its best arm is the same),
+    has a larger loss than `model`, which fits best now, or loses a tie to it. Let hit and miss be what
+    the highest and the least reward take from the lead of `model`. Then k pulls with a share of misses
+    of up to s take at most k max(hit, s miss, hit + s (miss - hit)) from it (docs/planning.md 22.1).
+    There are `most` further pulls at most.
     """
     arm = int(fit.best[model])
     if now.limit == 1 or not math.isfinite(rewards.bottom):

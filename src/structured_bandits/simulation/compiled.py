@@ -32,6 +32,7 @@ from structured_bandits.planning.corners import ConvexCondition
 from structured_bandits.planning.fits import Fits
 from structured_bandits.planning.lookahead import LooksAhead
 from structured_bandits.planning.streaks import StreakLike
+from structured_bandits.policies.guides import Guide
 from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
 from structured_bandits.simulation import engine
 from structured_bandits.simulation.generator import RunStarts, set_generator
@@ -44,6 +45,7 @@ PROTOCOLS = (
     LooksAhead,
     ConvexCondition,
     Fits,
+    Guide,
     WorldLike,
     StoppingWorld,
     Cells,
