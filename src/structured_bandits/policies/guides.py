@@ -26,13 +26,29 @@ from structured_bandits.records import Record
 LOG_ERROR = 1e-13  # a generous bound on the relative error of a logarithm and of products with it
 
 
+class Allocation(NamedTuple):
+    """How often each arm is wanted, and for which estimate that was solved."""
+
+    wanted: Floats  # pulls of each arm over log t
+    means: (
+        Floats  # the estimate; nan before the first solution, and where nothing is solved in play
+    )
+    solved: Ints  # two numbers: when, and the best arm of the estimate
+
+
+@compilable
+def fresh_allocation(arms: int) -> Allocation:
+    """Return the memory before anything was solved."""
+    return Allocation(np.zeros(arms), np.full(arms, math.nan), np.zeros(2, np.int64))
+
+
 class Guide(Protocol):
-    """What OSSB asks at each decision. `wanted` has the wanted pulls of each arm over log t."""
+    """What OSSB asks at each decision."""
 
     def guide_work(self) -> Any:
         """Return the scratch memory of the questions."""
 
-    def consult(self, data: Data, t: int, wanted: Floats, work: Any) -> int:
+    def consult(self, data: Data, t: int, allocation: Allocation, work: Any) -> int:
         """Return the best arm of the estimate and write the wanted pulls, 0 for this arm."""
 
     def exploit(self, arm: int, now: Now, data: Data, growth: float, work: Any) -> Streak:
@@ -76,11 +92,11 @@ class ModelGuide(Record, _ModelGuide):
         """Return memory for each model."""
         return fresh_fit_work(len(self.fit.best))
 
-    def consult(self, data: Data, t: int, wanted: Floats, work: FitWork) -> int:
+    def consult(self, data: Data, t: int, allocation: Allocation, work: FitWork) -> int:
         """Return the best arm of the fitting model and write its allocation."""
         model = write_losses(self.fit, data, work.losses)
-        for arm in range(len(wanted)):
-            wanted[arm] = self.allocations[model, arm]
+        for arm in range(len(allocation.wanted)):
+            allocation.wanted[arm] = self.allocations[model, arm]
         return int(self.fit.best[model])
 
     def exploit(self, arm: int, now: Now, data: Data, growth: float, work: FitWork) -> Streak:
@@ -126,8 +142,9 @@ class ArmGuide(Record, _ArmGuide):
         """Return memory for each arm."""
         return ArmWork(np.zeros(self.arms))
 
-    def consult(self, data: Data, t: int, wanted: Floats, work: ArmWork) -> int:
+    def consult(self, data: Data, t: int, allocation: Allocation, work: ArmWork) -> int:
         """Return the arm with the highest mean and write the wanted pulls."""
+        wanted = allocation.wanted
         bounded = math.isfinite(self.bottom)
         best = -1
         for arm in range(self.arms):

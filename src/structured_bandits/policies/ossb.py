@@ -21,18 +21,25 @@ from structured_bandits.policies.base import (
     registered,
     structure_and_arms,
 )
-from structured_bandits.policies.guides import ArmGuide, Guide, ModelGuide
+from structured_bandits.policies.guides import (
+    Allocation,
+    ArmGuide,
+    Guide,
+    ModelGuide,
+    fresh_allocation,
+)
+from structured_bandits.policies.solved_guide import SolvedGuide
 from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.finite.structure import FiniteStructure
 
 
 class OSSBState(NamedTuple):
-    """What was seen of each arm and how often it explored; the rest is scratch."""
+    """What was seen of each arm, how often it explored and the allocation; the rest is scratch."""
 
     data: Data
     explored: Ints  # one number: decisions to explore
-    wanted: Floats  # pulls of each arm over log t, at the estimate
+    allocation: Allocation  # for the estimate
     work: Any  # of the guide
 
 
@@ -56,13 +63,15 @@ class OSSB(StreakPolicy, _OSSB):
     with the least T_i / c_i. The estimate has the least squares. Regret grows as slowly as that of any
     consistent policy can if epsilon and gamma are small but positive; 0 is better in practice.
 
-    `exact` is for curves and polytopes, where allocations are solved as play goes on.
+    On curves and polytopes allocations are solved as play goes on, in Python: when the estimate has
+    moved by more than 0.001 or has another best arm, and when t passes a power of 2; with `exact=True`
+    at every decision.
 
     >>> OSSB(3)
     OSSB(3 arms, epsilon=0.0, gamma=0.0, exact=False, reward_range=(0.0, 1.0), sigma=0.5)
     """
 
-    learned = ("data", "explored")
+    learned = ("data", "explored", "allocation")
     exact: bool
 
     def __new__(
@@ -81,7 +90,7 @@ class OSSB(StreakPolicy, _OSSB):
         if not isinstance(exact, bool):
             raise ParameterError(f"exact={exact!r}: accepted are True and False")
         rewards = checked_rewards(reward_range, sigma)
-        guide = guide_for(structure, n_arms, rewards)
+        guide = guide_for(structure, n_arms, rewards, exact)
         policy = super().__new__(cls, guide, n_arms, epsilon, gamma, *rewards)
         policy.structure = structure
         policy.exact = exact
@@ -92,19 +101,22 @@ class OSSB(StreakPolicy, _OSSB):
         return OSSBState(
             fresh_data(self.n_arms),
             np.zeros(1, np.int64),
-            np.zeros(self.n_arms),
+            fresh_allocation(self.n_arms),
             self.cells.guide_work(),
         )
 
     def check_learned(self, state: OSSBState, t: int) -> None:
-        """Raise a ValueError if it cannot have explored so often."""
+        """Raise a ValueError if it cannot have explored so often, or if this is no allocation."""
+        wanted, _, (time, best) = state.allocation
         if not 0 <= state.explored[0] <= t + 1:
             raise ValueError(f"explored: {state.explored[0]} times in {t} pulls")
+        if not (wanted >= 0.0).all() or not 0 <= time <= t or not 0 <= best < self.n_arms:
+            raise ValueError(f"allocation: {state.allocation}")
 
     def streak(self, state: OSSBState, now: Now, rng: np.random.Generator) -> Streak:
         """Exploit for as long as that is certain, or explore once."""
-        data, wanted = state.data, state.wanted
-        best = self.cells.consult(data, now.t, wanted, state.work)
+        data, wanted = state.data, state.allocation.wanted
+        best = self.cells.consult(data, now.t, state.allocation, state.work)
         growth = 1.0 + self.gamma
         if has_enough(data.pulls, wanted, growth * math.log(now.t + 1)):
             return self.cells.exploit(best, now, data, growth, state.work)
@@ -115,17 +127,14 @@ class OSSB(StreakPolicy, _OSSB):
         return certain_streak(arm, 1, 0)
 
 
-def guide_for(structure: Structure | None, n_arms: int, rewards: Rewards) -> Guide:
+def guide_for(structure: Structure | None, n_arms: int, rewards: Rewards, exact: bool) -> Guide:
     """Return what estimates and allocates on such a structure."""
     if structure is None:
         return ArmGuide(n_arms, *rewards)
     if isinstance(structure, FiniteStructure):
         allocations = model_allocations(structure, rewards)
         return ModelGuide(structure.fitting_cells, allocations, rewards.bottom, rewards.top)
-    raise ParameterError(
-        f"structure={structure!r}: OSSB plays on finite structures and, given the number of arms, "
-        "without a structure"
-    )
+    return SolvedGuide(structure, rewards, exact)
 
 
 @compilable
