@@ -455,11 +455,15 @@ class Belief(NamedTuple):
 
 
 def divergence(p: Real, not_p: Real, q: Real, not_q: Real, off: Real) -> Real:
-    """The Bernoulli divergence d(p, q), with off = p - q; for tiny differences by its series."""
+    """The Bernoulli divergence d(p, q), with off = p - q; without cancellation."""
     if abs(off) < MP.mpf(10) ** -15 * min(q, not_q):
         cubic = off**3 / 6 * (1 / q**2 - 1 / not_q**2)
         return off**2 / 2 * (1 / q + 1 / not_q) - cubic + off**4 / 12 * (1 / q**3 + 1 / not_q**3)
-    return sum(x * MP.log(x / y) for x, y in ((p, q), (not_p, not_q)) if x > 0)
+    total = MP.mpf(0)
+    for x, y, rise in ((p, q, off), (not_p, not_q, -off)):
+        if x > 0:
+            total += x * (MP.log1p(rise / y) if abs(rise) < y / 2 else MP.log(x / y))
+    return total
 
 
 def shift(
@@ -470,7 +474,7 @@ def shift(
     As a sum over pairs of models: a difference as small as the weights allow is not lost.
     """
     terms = [
-        weights[m] * weights[n] * real(means[m] - means[n])
+        weights[m] * weights[n] * (means[m] - means[n])
         for m in ours
         for n in base
         if means[m] != means[n]
@@ -481,15 +485,13 @@ def shift(
     return total / (MP.fsum(weights[m] for m in ours) * MP.fsum(weights[n] for n in base))
 
 
-def average(means: Sequence[Fraction], weights: Sequence[Real], models: Iterable[int]) -> Real:
+def average(means: Sequence[Real], weights: Sequence[Real], models: Iterable[int]) -> Real:
     models = list(models)
-    return MP.fsum(weights[m] * real(means[m]) for m in models) / MP.fsum(
-        weights[m] for m in models
-    )
+    return MP.fsum(weights[m] * means[m] for m in models) / MP.fsum(weights[m] for m in models)
 
 
 def expected_gain(
-    means: Sequence[Fraction],
+    means: Sequence[Real],
     weights: Sequence[Real],
     groups: Sequence[set[int]],
     sigma: float | None,
@@ -497,7 +499,7 @@ def expected_gain(
     """The sum over groups (models with the same best arm) of P(group) d(mean in the group, mean)."""
     shares = [MP.fsum(weights[m] for m in group) for group in groups]
     base = groups[shares.index(max(shares))]
-    shifts = [shift(means, weights, group, base) for group in groups]
+    shifts = [MP.mpf(0) if g is base else shift(means, weights, g, base) for g in groups]
     if not any(shifts):
         return MP.mpf(0)
     overall = MP.fsum(share * off for share, off in zip(shares, shifts, strict=True))
@@ -516,7 +518,7 @@ def expected_gain(
 
 def belief(table: Table, weights: Sequence[Any], sigma: float | None = None) -> Belief:
     """What the probabilities of the models, all positive, say of each arm."""
-    rows = [tuple(map(exact, row)) for row in table]
+    rows = [tuple(map(MP.mpf, row)) for row in table]  # exact: floats have 53 bits, these 200
     if sigma is None and not all(0 <= mean <= 1 for row in rows for mean in row):
         raise ValueError("information about rewards in [0, 1] needs means in [0, 1]")
     weights, best = [MP.mpf(w) for w in weights], [highest(row) for row in rows]
@@ -525,7 +527,7 @@ def belief(table: Table, weights: Sequence[Any], sigma: float | None = None) -> 
     pairs = list(zip(weights, rows, strict=True))
     return Belief(
         [MP.fsum(weights[m] for m in group) for group in members],
-        [MP.fsum(w * real(max(row) - row[i]) for w, row in pairs) for i in range(len(rows[0]))],
+        [MP.fsum(w * (max(row) - row[i]) for w, row in pairs) for i in range(len(rows[0]))],
         [expected_gain(means, weights, groups, sigma) for means in zip(*rows, strict=True)],
     )
 
@@ -617,8 +619,13 @@ def ids(
     """
     game = Game(len(table[0]), rewards)
     state = Weights(table, game, prior, sigma=sigma)
+    now = None
     for u in uniforms[:horizon]:
-        alive = np.flatnonzero(state.relative()).tolist()
-        now = belief([state.rows[m] for m in alive], state.precise(alive), sigma)
-        game.pull(directed_arm(now, u, game.trace))
+        if now is None:
+            alive = np.flatnonzero(state.relative()).tolist()
+            now = belief([table[m] for m in alive], state.precise(alive), sigma)
+        arm = directed_arm(now, u, game.trace)
+        game.pull(arm)
+        if len({table[m][arm] for m in alive}) > 1:  # otherwise the reward changes no belief
+            now = None
     return game.trace
