@@ -44,7 +44,16 @@ from oracles.structures import (
 )
 from scipy.special import betaincinv, betaln
 
-__all__ = ["Belief", "belief", "ids", "model_ts", "posterior", "uncertain_model_ts"]
+__all__ = [
+    "Belief",
+    "belief",
+    "greedy_likelihood",
+    "ids",
+    "model_ts",
+    "ossb",
+    "posterior",
+    "uncertain_model_ts",
+]
 
 Table = Sequence[Sequence[Any]]
 FLOOR = exact(1e-6)  # least probability that a model gives to a reward
@@ -628,4 +637,118 @@ def ids(
         game.pull(arm)
         if len({table[m][arm] for m in alive}) > 1:  # otherwise the reward changes no belief
             now = None
+    return game.trace
+
+
+# ----------------------------------------------------------------- policies with one best model
+
+
+def likeliest_model(state: Weights) -> int:
+    """The model of the largest likelihood, the first on exact ties."""
+    weights, trace = state.relative(), state.game.trace
+    near = np.flatnonzero(weights >= weights.max() * (1 - UNSURE)).tolist()
+    exactly = {m: state.log_likelihood(m) for m in near} if len(near) > 1 else {near[0]: ZERO}
+    names = {m: state.split(m)[:2] for m in near}
+    top = max(near, key=lambda m: exactly[m])
+    first = next(m for m in near if names[m] == names[top])
+    gaps = [1 - weights[m] / weights[first] for m in range(len(weights)) if m not in near]
+    arms = [state.best[m] for m in range(len(weights)) if m not in near]
+    for m in near:
+        gaps.append(0.0 if names[m] == names[top] else float(decided(exactly[top] - exactly[m])))
+        arms.append(state.best[m])
+    rivals = [gap for gap, arm in zip(gaps, arms, strict=True) if arm != state.best[first]]
+    note_distances(trace, rivals)
+    return first
+
+
+def greedy_likelihood(
+    table: Table, rewards: Rewards, horizon: int, sigma: float | None = None
+) -> Trace:
+    """Play the best arm of the model with the largest likelihood, the first on ties, so at first model 0.
+
+    ``closest`` is the distance of another arm's likelihood from the largest, relative to it.
+    """
+    game = Game(len(table[0]), rewards)
+    state = Weights(table, game, sigma=sigma)
+    for _ in range(horizon):
+        game.pull(state.best[likeliest_model(state)])
+    return game.trace
+
+
+class Fits:
+    """The sums of (reward - mean)**2 of the models, as fractions."""
+
+    def __init__(self, table: Table, game: Game) -> None:
+        self.rows = [tuple(map(exact, row)) for row in table]
+        self.losses = [ZERO] * len(self.rows)
+        self.game = game
+
+    def pull(self, arm: int) -> None:
+        reward = Fraction(self.game.pull(arm), self.game.unit)
+        self.losses = [
+            loss + (reward - row[arm]) ** 2
+            for loss, row in zip(self.losses, self.rows, strict=True)
+        ]
+
+    def first(self, choices: Sequence[Any]) -> int:
+        """The first model of the least loss; notes the models whose choice is another one."""
+        least = min(self.losses)
+        model = self.losses.index(least)
+        others = [loss for loss, x in zip(self.losses, choices, strict=True) if x != choices[model]]
+        self.game.trace.ties += least in others
+        for loss in others:
+            self.game.trace.note(loss, least)
+        return model
+
+
+def explored_enough(game: Game, needs: Sequence[Fraction]) -> bool:
+    """Whether every arm has needs_i log(t + 1) pulls: the logarithm is irrational but at t = 0."""
+    enough, clock = True, log(game.t + 1)
+    for pulls, need in zip(game.counts, needs, strict=True):
+        if need > 0 and game.t > 0:
+            goal = real(need) * clock
+            game.trace.note(MP.mpf(pulls), goal)
+            enough = enough and decided(pulls - goal) > 0
+    return enough
+
+
+def explored_arm(game: Game, costs: Sequence[Fraction], floor: Fraction) -> int:
+    """The least pulled arm while it has at most floor pulls, else the least N_i / c_i with c_i > 0."""
+    least = min(game.counts)
+    game.trace.note(Fraction(least), floor)
+    if least <= floor:
+        game.trace.ties += game.counts.count(least) > 1
+        return game.counts.index(least)
+    parts = {i: game.counts[i] / cost for i, cost in enumerate(costs) if cost > 0}
+    arm = min(parts, key=lambda i: (parts[i], i))
+    for part in parts.values():
+        game.trace.note(part, parts[arm])
+    game.trace.ties += list(parts.values()).count(parts[arm]) > 1
+    return arm
+
+
+def ossb(
+    table: Table,
+    rewards: Rewards,
+    horizon: int,
+    allocations: Table,
+    epsilon: float = 0.0,
+    gamma: float = 0.0,
+) -> Trace:
+    """OSSB with the allocation c of each model given (0 for its best arm and where it needs no pulls).
+
+    With t pulls made and c that of the model of least squares (the first on ties): if N_i >=
+    c_i (1 + gamma) log(t + 1) for all i, play the model's best arm. Otherwise s grows by 1, and the least pulled
+    arm is played if it has at most epsilon s pulls (so if it has none, also with epsilon = 0), else that of the least N_i / c_i among c_i > 0.
+    """
+    game = Game(len(table[0]), rewards)
+    fits, costs = Fits(table, game), [tuple(map(exact, row)) for row in allocations]
+    choices = [(highest(row), cost) for row, cost in zip(fits.rows, costs, strict=True)]
+    explorations = 0
+    for _ in range(horizon):
+        arm, cost = choices[fits.first(choices)]
+        if not explored_enough(game, [c * (1 + exact(gamma)) for c in cost]):
+            explorations += 1
+            arm = explored_arm(game, cost, exact(epsilon) * explorations)
+        fits.pull(arm)
     return game.trace

@@ -197,3 +197,57 @@ def test_without_gain_the_likeliest_best_arm_is_played() -> None:
     even = posteriors.Belief([0.5, 0.5], [0.25, 0.25], [0, 0])
     assert posteriors.directed_arm(even, 0.9, trace) == 0
     assert trace.ties == 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_greedy_likelihood_is_the_textbook_loop(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.random((6, 4))
+    rewards, arms = tape(rng, rng.random(4), 150), list[int]()
+    likelihoods = np.ones(6)
+    for _ in range(150):
+        arm = int(table[likelihoods.argmax()].argmax())
+        likelihoods *= table[:, arm] if rewards[arm][arms.count(arm)] else 1 - table[:, arm]
+        arms.append(arm)
+    assert posteriors.greedy_likelihood(table, rewards, 150).arms == arms
+
+
+def test_greedy_likelihood_takes_the_first_of_equal_models() -> None:
+    """1/4 and 3/4 explain one 1 and one 0 equally well; so do 1/4 once and 1/2 twice."""
+    mirrored = posteriors.greedy_likelihood([[0.75, 0.5], [0.25, 0.5]], [[1, 0, 0, 1], [0] * 4], 4)
+    assert mirrored.arms == [0, 0, 0, 1]
+    assert mirrored.ties == 2  # at first, and after the rewards 1, 0
+    floor = posteriors.greedy_likelihood([[0.5, 0.0], [0.0, 0.5]], [[0, 0], [1, 0]], 2)
+    assert (floor.arms, floor.ties) == ([0, 1], 1)
+
+
+def test_gaussian_greedy_likelihood_is_least_squares() -> None:
+    rng = np.random.default_rng(5)
+    table = rng.integers(0, 9, (6, 4)) / 8
+    rewards = (rng.integers(-8, 17, (4, 200)) / 8).tolist()
+    likely = posteriors.greedy_likelihood(table, rewards, 200, sigma=0.5)
+    squares = posteriors.ossb(table, rewards, 200, np.zeros((6, 4)))  # explores nothing: greedy
+    assert likely.arms == squares.arms
+
+
+def test_ossb_explores_by_its_allocation() -> None:
+    """One model, c = (0, 2, 1): 2 log(t + 1) pulls of arm 1, half as many of arm 2, arm 0 otherwise.
+
+    log 2, 3, 4, 5, 6 = .69, 1.10, 1.39, 1.61, 1.79: exploration at t = 1 to 4, then 2 >= 1.79 but 2 < 3.58.
+    """
+    one = [[0.75, 0.5, 0.25]]
+    trace = posteriors.ossb(one, [[1] * 99] * 3, 6, [[0, 2, 1]])
+    assert trace.arms == [0, 1, 2, 1, 1, 2]
+    assert trace.ties == 2  # N / c = 0, 0 at t = 1; 1, 1 at t = 3
+    doubled = posteriors.ossb(one, [[1] * 99] * 3, 40, [[0, 2, 1]], gamma=1.0).arms
+    assert doubled == posteriors.ossb(one, [[1] * 99] * 3, 40, [[0, 4, 2]]).arms
+    pulls = np.bincount(posteriors.ossb(one, [[1] * 300] * 3, 300, [[0, 2, 1]]).arms)
+    assert pulls.tolist() == [282, 12, 6]  # log 300 = 5.70; 11.41 and 5.70 rounded up
+
+
+def test_ossb_keeps_every_arm_going_with_epsilon() -> None:
+    """Arm 2 needs no pulls. It gets one, as 0 <= epsilon s whatever epsilon is, and more with 1/2."""
+    one = [[0.75, 0.5, 0.25]]
+    assert posteriors.ossb(one, [[1] * 99] * 3, 50, [[0, 4, 0]]).arms.count(2) == 1
+    trace = posteriors.ossb(one, [[1] * 99] * 3, 6, [[0, 4, 0]], epsilon=0.5)
+    assert trace.arms == [0, 1, 2, 0, 1, 2]
