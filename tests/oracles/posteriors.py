@@ -643,22 +643,23 @@ def ids(
 # ----------------------------------------------------------------- policies with one best model
 
 
-def likeliest_model(state: Weights) -> int:
-    """The model of the largest likelihood, the first on exact ties."""
+def likeliest_arm(state: Weights) -> int:
+    """The best arm of the model of the largest likelihood, of the first such model on exact ties."""
     weights, trace = state.relative(), state.game.trace
-    near = np.flatnonzero(weights >= weights.max() * (1 - UNSURE)).tolist()
-    exactly = {m: state.log_likelihood(m) for m in near} if len(near) > 1 else {near[0]: ZERO}
-    names = {m: state.split(m)[:2] for m in near}
-    top = max(near, key=lambda m: exactly[m])
-    first = next(m for m in near if names[m] == names[top])
-    gaps = [1 - weights[m] / weights[first] for m in range(len(weights)) if m not in near]
-    arms = [state.best[m] for m in range(len(weights)) if m not in near]
-    for m in near:
-        gaps.append(0.0 if names[m] == names[top] else float(decided(exactly[top] - exactly[m])))
-        arms.append(state.best[m])
-    rivals = [gap for gap, arm in zip(gaps, arms, strict=True) if arm != state.best[first]]
-    note_distances(trace, rivals)
-    return first
+    gaps = (1 - weights / weights.max()).tolist()
+    near = [m for m, gap in enumerate(gaps) if gap <= UNSURE]
+    first = near[0]
+    if len({state.best[m] for m in near}) > 1:
+        exactly = {m: state.log_likelihood(m) for m in near}
+        names = {m: state.split(m)[:2] for m in near}  # equal for equal likelihoods only
+        top = max(near, key=lambda m: exactly[m])
+        first = next(m for m in near if names[m] == names[top])
+        for m in near:
+            same = names[m] == names[top]
+            gaps[m] = 0.0 if same else float(decided(exactly[top] - exactly[m]))
+    arm = state.best[first]
+    note_distances(trace, [gap for gap, b in zip(gaps, state.best, strict=True) if b != arm])
+    return arm
 
 
 def greedy_likelihood(
@@ -671,7 +672,7 @@ def greedy_likelihood(
     game = Game(len(table[0]), rewards)
     state = Weights(table, game, sigma=sigma)
     for _ in range(horizon):
-        game.pull(state.best[likeliest_model(state)])
+        game.pull(likeliest_arm(state))
     return game.trace
 
 

@@ -120,6 +120,16 @@ def test_full_trust_draws_exact_models_in_their_order() -> None:
     assert trace.ties == 1
 
 
+def test_very_strong_models_play_as_exact_ones() -> None:
+    rng = np.random.default_rng(2)
+    uniforms, rewards = rng.random(100), tape(rng, np.array([0.8, 0.6, 0.7, 0.5]), 100)
+    medians = [x for u in uniforms for x in (u, 0.5, 0.5, 0.5, 0.5)]
+    sure = posteriors.uncertain_model_ts(RIGHT, rewards, 100, uniforms, 1.0, (2,), [1, 2, 3, 4])
+    strong = posteriors.uncertain_model_ts(RIGHT, rewards, 100, medians, 0.0, (1e9,), [1, 2, 3, 4])
+    assert len(set(sure.arms)) > 1
+    assert strong.arms == sure.arms
+
+
 def test_quantiles_of_means_at_the_border() -> None:
     """Beta(2e-6, 2) is nearly all at 0; its quantiles are x**a / (a B(a, b)) = u."""
     tiny, two, half = posteriors.exact(2e-6), posteriors.exact(2), posteriors.exact(0.5)
@@ -184,6 +194,44 @@ def mutual_information(table: np.ndarray, weights: np.ndarray) -> list[float]:
         apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
         found.append(float((joint * np.log(joint / apart)).sum()))
     return found
+
+
+def ids_in_floats(table: np.ndarray, rewards: list[list[int]], uniforms: np.ndarray) -> list[int]:
+    """Information from the joint law; the least ratio over a pair from a fine search."""
+    arms, likelihoods, n_arms = list[int](), np.ones(len(table)), table.shape[1]
+    grid = np.linspace(0, 1, 20_001)
+    for u in uniforms:
+        weights = likelihoods / likelihoods.sum()
+        lost = weights @ (table.max(axis=1, keepdims=True) - table)
+        told = np.array(mutual_information(table, weights))
+        found = []
+        for i in range(n_arms):
+            for j in range(i + 1, n_arms):
+                loss, gain = (grid * x[i] + (1 - grid) * x[j] for x in (lost, told))
+                best = int((loss**2 / gain).argmin())
+                found.append((float(loss[best] ** 2 / gain[best]), i, j, grid[best]))
+        _, i, j, weight = min(found)
+        arm = i if u < weight else j
+        likelihoods *= table[:, arm] if rewards[arm][arms.count(arm)] else 1 - table[:, arm]
+        arms.append(arm)
+    return arms
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ids_is_a_search_over_all_pairs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = 0.3 + 0.4 * rng.random((4, 3))
+    rewards, uniforms = tape(rng, table[0], 30), rng.integers(0, 32, 30) / 32 + 1 / 64
+    trace = posteriors.ids(table, rewards, 30, uniforms)
+    assert trace.closest > 1e-4  # the search is that fine
+    assert trace.arms == ids_in_floats(table, rewards, uniforms)
+
+
+def test_gaussian_gain_is_the_spread_of_conditional_means() -> None:
+    """Means 1 and 0 of arm 0 with weights 1/4 and 3/4 have variance 3/16, here over 2 sigma**2 = 1/2."""
+    now = posteriors.belief([[1.0, 0.5], [0.0, 0.5]], [0.25, 0.75], sigma=0.5)
+    assert [float(x) for x in now.gain] == [0.375, 0.0]
+    assert [float(x) for x in now.regret] == [0.375, 0.125]
 
 
 def test_without_gain_the_likeliest_best_arm_is_played() -> None:
