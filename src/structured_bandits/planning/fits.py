@@ -68,10 +68,16 @@ class _ModelFit(NamedTuple):
 
 
 class ModelFit(Record, _ModelFit):
-    """Finitely many models and their losses; the first model wins a tie."""
+    """Finitely many models and their losses; the first model wins a tie.
+
+    Losses are told from those of a model made of the commonest means: where most models agree there is
+    nothing to add, and so no rounding, however often an arm is pulled.
+    """
 
     def __new__(cls, per_pull: Floats, per_reward: Floats, best: Ints) -> ModelFit:
         """Note the largest numbers, for what rounding may do."""
+        common = commonest_rows(per_reward), np.arange(per_reward.shape[1])
+        per_pull, per_reward = per_pull - per_pull[common], per_reward - per_reward[common]
         most = float(np.abs(per_pull).max()), float(np.abs(per_reward).max())
         return super().__new__(cls, per_pull, per_reward, best, *most)
 
@@ -91,6 +97,15 @@ class ModelFit(Record, _ModelFit):
         """Return a streak of the fitting model's best arm, as long as models of that arm fit best."""
         model = write_losses(self, data, work.losses)
         return agreed_streak(self, model, data, work, now, rewards, now.limit - 1.0)
+
+
+def commonest_rows(table: Floats) -> Ints:
+    """Return a row of each column in which its commonest number stands."""
+    rows = np.zeros(table.shape[1], np.int64)
+    for column, values in enumerate(table.T):
+        _, first, counts = np.unique(values, return_index=True, return_counts=True)
+        rows[column] = first[counts.argmax()]
+    return rows
 
 
 def squares_of(table: Floats, best: Ints) -> ModelFit:
@@ -148,17 +163,28 @@ def pulls_left(lead: float, rate: float) -> float:
 
 
 @compilable
-def stays_behind(fit: ModelFit, other: int, model: int, data: Data) -> bool:
-    """Does `other`, a later one, look just like `model` on all arms with pulls and on its best arm?
+def keeps_distance(fit: ModelFit, other: int, model: int, data: Data) -> bool:
+    """Do pulls of the best arm of `model` leave the difference of two losses as it is, to the last bit?
 
-    Then their losses are the same sums, to the last bit, and stay so: the first model wins.
+    If they add nothing to either loss. Or if the models look alike on all arms that have pulls and on
+    this one: then the losses are the same sums, and the first model wins.
     """
+    own = fit.best[model]
+    if not look_alike(fit, other, model, own):
+        return False
+    if fit.per_pull[model, own] == 0.0 and fit.per_reward[model, own] == 0.0:
+        return True
     for arm in range(len(data.pulls)):
-        if data.pulls[arm] > 0 or arm == fit.best[model]:
-            same = fit.per_pull[other, arm] == fit.per_pull[model, arm]
-            if not (same and fit.per_reward[other, arm] == fit.per_reward[model, arm]):
-                return False
-    return other > model
+        if data.pulls[arm] > 0 and not look_alike(fit, other, model, arm):
+            return False
+    return True
+
+
+@compilable
+def look_alike(fit: ModelFit, one: int, two: int, arm: int) -> bool:
+    """Do rewards of an arm say the same of two models?"""
+    same = fit.per_pull[one, arm] == fit.per_pull[two, arm]
+    return bool(same and fit.per_reward[one, arm] == fit.per_reward[two, arm])
 
 
 @compilable
@@ -174,7 +200,7 @@ def agreed_streak(
     """Return a streak of a model's best arm that whatever model comes to fit best agrees with.
 
     Another model is harmless for as long as it agrees (`work.agreeing`, if its best arm is the same),
-    has a larger loss than `model`, which fits best now, or loses a tie to it. Let hit and miss be what
+    has a larger loss than `model`, which fits best now, or keeps its distance. Let hit and miss be what
     the highest and the least reward take from the lead of `model`. Then k pulls with a share of misses
     of up to s take at most k max(hit, s miss, hit + s (miss - hit)) from it (docs/planning.md 22.1).
     There are `most` further pulls at most.
@@ -187,14 +213,12 @@ def agreed_streak(
     length = certain = min(most, now.limit - 1.0)
     for other in range(len(fit.best)):
         agrees = work.agreeing[other] if fit.best[other] == arm else 0.0
-        if agrees < length:
+        if agrees < length and not keeps_distance(fit, other, model, data):
             pull = fit.per_pull[model, arm] - fit.per_pull[other, arm] + error
             reward = fit.per_reward[model, arm] - fit.per_reward[other, arm]
             hit = pull + reward * rewards.top
             miss = pull + reward * rewards.bottom
             lead = work.losses[other] - work.losses[model] - error * now.t
-            if lead <= 0.0 and stays_behind(fit, other, model, data):
-                continue
             worst = max(hit, share * miss, hit + share * (miss - hit))
             length = min(length, max(agrees, pulls_left(lead, worst)))
             certain = min(certain, max(agrees, pulls_left(lead, max(hit, miss))))
