@@ -82,7 +82,7 @@ def _is_old(allocation: Allocation, means: Floats, t: int) -> bool:
     """Has the estimate moved, has it another best arm, or has t passed a power of 2 since?"""
     time, best = (int(number) for number in allocation.solved)
     near = bool(np.abs(means - allocation.means).max() <= MOVED)  # no: nothing was solved yet
-    return not near or means.max() > means[best] + TIE or t.bit_length() > time.bit_length()
+    return not near or means.max() > means[best] + TIE or int(t).bit_length() > time.bit_length()
 
 
 def _check_unit_interval(structure: Structure, rewards: Rewards) -> None:
