@@ -30,6 +30,7 @@ BLIND = [  # policies that ask a structure nothing
     sb.MOSS(3, 1000),
     sb.IMED(3),
     sb.UCBV(3),
+    sb.OSSB(3),
 ]
 TREE = sb.unimodal(4)
 BUILT: dict[str, Any] = {
