@@ -321,6 +321,26 @@ def test_a_streak_survives_the_worst_rewards(policy: Any) -> None:
     assert borne > 1000, "without misses this shows nothing"
 
 
+def test_imed_stays_ahead_after_its_last_pull_and_all_its_misses() -> None:
+    """At once, which no path reaches: so a length that is a little too long would show only here."""
+    rng, policy, made = np.random.default_rng(40), sb.IMED(3), 0
+    for _ in range(600):
+        state = policy.init()
+        pulls = np.array([*rng.integers(5, 100, 2), 10 ** rng.integers(3, 7)])
+        sums = rng.binomial(pulls, [0.5, 0.6, rng.choice([0.7, 0.9])])
+        for arm in range(3):
+            policy.end_streak(state, Outcome(arm, int(pulls[arm]), float(sums[arm]), 0.0))
+        streak = policy.streak(state, Now(int(pulls.sum()), 2**52), rng)
+        if streak.arm == 2 and 1 < streak.length < 2**52:
+            mean = sums[2] / (pulls[2] + streak.misses)
+            others = [
+                pulls[i] * indices.kl(sums[i] / pulls[i], mean) + np.log(pulls[i]) for i in (0, 1)
+            ]
+            assert np.log(pulls[2] + streak.length - 1) < min(others)
+            made += 1
+    assert made > 100
+
+
 @pytest.mark.parametrize("policy", ALL, ids=repr)
 def test_an_agent_goes_on_from_a_snapshot(policy: Any) -> None:
     rewards = np.random.default_rng(5).integers(0, 9, (3, 200)) / 8
