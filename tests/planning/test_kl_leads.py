@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from structured_bandits.planning.confidence import Data
+from structured_bandits.planning.corners import NOWHERE, stays_within
 from structured_bandits.planning.indices import Front, front_of
 from structured_bandits.planning.kl import kl_upper
 from structured_bandits.planning.kl_leads import (
@@ -19,6 +20,7 @@ from structured_bandits.planning.kl_leads import (
     kl_front,
     most_misses,
     newton_bound,
+    surest_reach,
 )
 
 
@@ -103,3 +105,20 @@ def test_the_most_misses_are_the_most() -> None:
         assert condition.stays(None, 0, 0.0, max(0.0, misses - slack))
         assert not condition.stays(None, 0, 0.0, misses + slack)
     assert above > 300
+
+
+def test_a_reach_bears_what_its_corners_say() -> None:
+    """However many misses are proposed, the condition holds with those that are granted."""
+    rng = np.random.default_rng(5)
+    granted = 0
+    for _ in range(500):
+        pulls = float(rng.integers(1, 1000))
+        ones = float(rng.binomial(int(pulls), rng.random()))
+        condition = StaysAbove(pulls, ones, rng.uniform(0.01, 0.99), 10.0 ** rng.uniform(-1, 1))
+        reach = surest_reach(condition, None, 0, 500, int(rng.integers(0, 1000)))
+        if reach != NOWHERE:
+            granted += 0 < reach.misses < 500
+            assert stays_within(condition, None, 0, reach.length, reach.misses)
+        else:
+            assert not condition.stays(None, 0, 0.0, 0.0)
+    assert granted > 50

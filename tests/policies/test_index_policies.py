@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from support.cases import draw_case
 from support.play import Spy, play
 
 import structured_bandits as sb
+from structured_bandits.protocol import Now, Outcome
 
 CASES = 120
 
@@ -287,6 +289,56 @@ def test_long_plans_change_nothing(style: int) -> None:
             assert planned.arms == play(policy, tape, horizon, compiled=True, planning=False).arms
             saved += horizon - planned.plans
     assert saved > 4 * 5 * horizon // 4, "a quarter of the pulls, at least, needs no decision"
+
+
+def worst_paths(streak: Any, rng: np.random.Generator) -> list[list[float]]:
+    """Rewards that a streak has to bear: all its misses first, last, in the middle, or halves."""
+    length = streak.length - 1
+    misses = min(streak.misses, length)
+    first = [0.0] * misses + [1.0] * (length - misses)
+    return [first, first[::-1], list(rng.permutation(first)), [max(x, 0.5) for x in first]]
+
+
+@pytest.mark.parametrize("policy", ALL[:5], ids=repr)
+def test_a_streak_survives_the_worst_rewards(policy: Any) -> None:
+    """Asked before each pull of a streak, the policy must choose the same arm again."""
+    rng, made, borne = np.random.default_rng(39), 0, 0
+    for _ in range(250):
+        state, limit = policy.init(), int(rng.choice([20, 150]))
+        pulls = rng.integers(1, int(rng.choice([4, 40, 400])), 3)
+        for arm, total in enumerate(rng.binomial(pulls, rng.choice([0.1, 0.5, 0.9, 1.0], 3))):
+            policy.end_streak(state, Outcome(arm, int(pulls[arm]), float(total), float(total)))
+        streak = policy.streak(state, Now(int(pulls.sum()), limit), rng)
+        for path in worst_paths(streak, rng) if streak.length > 1 else []:
+            there = deepcopy(state)
+            for number, reward in enumerate(path):
+                policy.end_streak(there, Outcome(streak.arm, 1, reward, reward**2))
+                now = Now(int(pulls.sum()) + number + 1, 1)
+                assert policy.streak(there, now, rng).arm == streak.arm, (streak, pulls, path)
+            made += 1
+            borne += path.count(0.0)
+    assert made > 200
+    assert borne > 1000, "without misses this shows nothing"
+
+
+def test_imed_stays_ahead_after_its_last_pull_and_all_its_misses() -> None:
+    """At once, which no path reaches: so a length that is a little too long would show only here."""
+    rng, policy, made = np.random.default_rng(40), sb.IMED(3), 0
+    for _ in range(600):
+        state = policy.init()
+        pulls = np.array([*rng.integers(5, 100, 2), 10 ** rng.integers(3, 7)])
+        sums = rng.binomial(pulls, [0.5, 0.6, rng.choice([0.7, 0.9])])
+        for arm in range(3):
+            policy.end_streak(state, Outcome(arm, int(pulls[arm]), float(sums[arm]), 0.0))
+        streak = policy.streak(state, Now(int(pulls.sum()), 2**52), rng)
+        if streak.arm == 2 and 1 < streak.length < 2**52:
+            mean = sums[2] / (pulls[2] + streak.misses)
+            others = [
+                pulls[i] * indices.kl(sums[i] / pulls[i], mean) + np.log(pulls[i]) for i in (0, 1)
+            ]
+            assert np.log(pulls[2] + streak.length - 1) < min(others)
+            made += 1
+    assert made > 100
 
 
 @pytest.mark.parametrize("policy", ALL, ids=repr)
