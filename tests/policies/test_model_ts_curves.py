@@ -9,7 +9,7 @@ import pytest
 from scipy import special, stats
 from support.cases import draw_case
 from support.play import play
-from support.uniform_tapes import play_tape
+from support.uniform_tapes import hostile_uniforms, play_tape
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import (
@@ -103,22 +103,52 @@ def test_a_curve_of_constant_pieces_plays_as_the_table() -> None:
     assert curve.arms == table.arms
 
 
-@pytest.mark.filterwarnings("ignore::structured_bandits.MeansOutsideUnitIntervalWarning")
-def test_curves_play_alike_compiled_and_planned() -> None:
-    """Random curves, with single models, gaps and means of 0 and 1."""
-    for index in range(40):
-        case = draw_case(5, index, "curves", full_size=False)
-        rewards, horizon = case.rewards[:, :120], min(case.horizon, 120)
-        policy = sb.ModelTS(case.structure, prior=[1.0] * len(case.structure.pieces))
+def random_curve(index: int) -> tuple[sb.ModelTS, np.ndarray]:
+    """Return a policy on a random curve with single models, gaps and means of 0 and 1; and rewards."""
+    case = draw_case(5, index, "curves", full_size=False)
+    prior = np.random.default_rng(index).uniform(0.01, 1.0, len(case.structure.pieces))
+    policy = sb.ModelTS(case.structure, prior=prior, temper=1.0 if index % 3 else 0.5)
+    return policy, case.rewards[:, :150].astype(float)
+
+
+def test_curves_are_planned_as_they_are_played_pull_by_pull() -> None:
+    rng = np.random.default_rng(9)
+    lengths = []
+    for index in range(60):
+        policy, rewards = random_curve(index)
+        if index % 3 == 0:
+            truth = LEFT.means(rng.random())[:, None]
+            policy, rewards = sb.ModelTS(LEFT), (rng.random((3, 200)) < truth).astype(float)
+        horizon = rewards.shape[1]
+        uniforms = (
+            hostile_uniforms(policy, rewards, horizon, rng) if index % 2 else rng.random(horizon)
+        )
+        planned, longest = play_tape(policy, rewards, uniforms, planning=True)
+        each, _ = play_tape(policy, rewards, uniforms, planning=False)
+        assert planned.arms == each.arms, index
+        lengths.append(longest)
+    assert sum(length > 10 for length in lengths) >= 30, lengths
+
+
+def test_curves_play_alike_compiled_and_in_python() -> None:
+    for index in range(20):
+        policy, rewards = random_curve(index)
         ways = [
-            play(policy, rewards, horizon, compiled, planning=True, seed=index)
+            play(policy, rewards, rewards.shape[1], compiled, planning=True, seed=index)
             for compiled in (True, False)
         ]
         assert ways[0] == ways[1], index
-        uniforms = np.random.default_rng(index).random(horizon)
-        planned, _ = play_tape(policy, rewards, uniforms, planning=True)
-        each, _ = play_tape(policy, rewards, uniforms, planning=False)
-        assert planned.arms == each.arms, index
+
+
+def test_plans_on_a_curve_have_the_law_of_pull_by_pull_play() -> None:
+    policies, world = {"ModelTS": sb.ModelTS(LEFT)}, sb.Bernoulli(LEFT.means(0.165))
+    regret = [
+        sb.simulate(policies, world, 150, runs=4_000, seed=seed, planning=planning).regret[
+            "ModelTS"
+        ]
+        for seed, planning in ((1, True), (2, False))
+    ]
+    assert stats.ks_2samp(*(each[:, -1] for each in regret)).pvalue > 1e-3
 
 
 def test_single_models_among_intervals_need_a_prior() -> None:
@@ -150,19 +180,18 @@ def test_a_product_of_one_group_is_the_group() -> None:
 
 def test_a_group_that_is_never_best_changes_nothing_but_the_draws() -> None:
     """The law of the regret is that of the other group alone."""
-    poor = sb.FiniteStructure([[0.05], [0.1]])
-    structures = LEFT, sb.product([LEFT, poor])
-    means = LEFT.means(0.2), np.append(LEFT.means(0.2), 0.05)
+    right, means = figure1_right(), figure1_right().means(0)
+    together = sb.product([right, sb.FiniteStructure([[0.05], [0.1]])])
     regret = [
         sb.simulate(
             {"ModelTS": sb.ModelTS(structure)},
             sb.Bernoulli(truth),
-            60,
-            runs=150,
+            50,
+            runs=400,
             seed=seed,
             engine="python",
         ).regret["ModelTS"][:, -1]
-        for seed, (structure, truth) in enumerate(zip(structures, means, strict=True))
+        for seed, (structure, truth) in enumerate([(right, means), (together, [*means, 0.05])])
     ]
     assert stats.ks_2samp(*regret).pvalue > 1e-3
 

@@ -19,19 +19,20 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.posterior import LEAST_LOG, reward_counts
-from structured_bandits.planning.posterior_draws import (
-    NO_PLAN,
-    Drawn,
-    OddsReach,
-    PlanMemory,
-    draw_from,
-)
-from structured_bandits.planning.thinning import Thinning, next_uniform
 from structured_bandits.protocol import Outcome
 from structured_bandits.records import Record
 
 DEPTH = 42.0  # of the logarithm; what lies deeper has no weight in 16 digits
+PANELS = 8  # into which a part is cut for a plan
 CLOSE = 0.1  # how far below its highest value the logarithm may be where the two sides meet
+
+
+class Panels(NamedTuple):
+    """Memory for a list of stretches of models: how much weight, and which means of an arm."""
+
+    logs: Floats
+    low: Floats
+    high: Floats
 
 
 class CurveBelief(NamedTuple):
@@ -42,9 +43,10 @@ class CurveBelief(NamedTuple):
     arms: Floats  # for each arm the weight of the parts in which it is best
     hits: Floats  # of each arm, times `scale`
     misses: Floats
+    panels: Panels  # memory for plans
 
 
-class _CurveSampling(NamedTuple):
+class _CurvePosterior(NamedTuple):
     prior: Floats  # logarithm of each part's weight, parts sorted by their best arm
     first: Floats  # parts x arms: means at position 0, scaled to [0, 1] if rewards have a range
     last: Floats  # and at position 1
@@ -56,8 +58,8 @@ class _CurveSampling(NamedTuple):
     top: float
 
 
-class CurveSampling(Record, _CurveSampling):
-    """The posterior over the models of a curve, to draw arms from. It decides pull by pull."""
+class CurvePosterior(Record, _CurvePosterior):
+    """A prior over the models of a curve, and what rewards say about them."""
 
     def __new__(
         cls,
@@ -67,7 +69,7 @@ class CurveSampling(Record, _CurveSampling):
         best: Ints,
         scale: float,
         reward_range: tuple[float, float],
-    ) -> CurveSampling:
+    ) -> CurvePosterior:
         """Sort the parts by their best arm."""
         order = np.argsort(best, kind="stable")
         nodes, node_weights = np.polynomial.legendre.leggauss(32)
@@ -86,8 +88,14 @@ class CurveSampling(Record, _CurveSampling):
     def fresh_belief(self) -> CurveBelief:
         """Return what is believed before the first pull."""
         parts, arms = self.first.shape
+        size = parts * (PANELS + 2)
         belief = CurveBelief(
-            np.zeros(parts), np.zeros(parts), np.zeros(arms), np.zeros(arms), np.zeros(arms)
+            np.zeros(parts),
+            np.zeros(parts),
+            np.zeros(arms),
+            np.zeros(arms),
+            np.zeros(arms),
+            Panels(np.zeros(size), np.zeros(size), np.zeros(size)),
         )
         weigh_parts(self, belief)
         return belief
@@ -107,16 +115,6 @@ class CurveSampling(Record, _CurveSampling):
             belief.misses[arm] = self.scale * misses
         weigh_parts(self, belief)
 
-    def draw_arm(self, belief: CurveBelief, thinning: Thinning, rng: np.random.Generator) -> Drawn:
-        """Draw a model; return its best arm."""
-        return draw_from(belief.arms, next_uniform(thinning, rng))
-
-    def odds_reach(
-        self, belief: CurveBelief, memory: PlanMemory, drawn: Drawn, data: Data, limit: int
-    ) -> OddsReach:
-        """Promise nothing: decide at every pull."""
-        return NO_PLAN
-
 
 class Line(NamedTuple):
     """A part of a curve and what was seen."""
@@ -131,6 +129,8 @@ class Line(NamedTuple):
 class Hill(NamedTuple):
     """Where the likelihood on a part is worth a look; about `top` it is highest."""
 
+    """Where the likelihood on a part is worth a look, from `left` to `right`; highest about `top`."""
+
     left: float
     top: float
     right: float
@@ -138,7 +138,7 @@ class Hill(NamedTuple):
 
 
 @compilable
-def weigh_parts(posterior: CurveSampling, belief: CurveBelief) -> None:
+def weigh_parts(posterior: CurvePosterior, belief: CurveBelief) -> None:
     """Compute the weights of all parts, relative to the largest, and those of the arms."""
     largest = -math.inf
     for part in range(len(belief.logs)):
@@ -157,7 +157,7 @@ def weigh_parts(posterior: CurveSampling, belief: CurveBelief) -> None:
 
 
 @compilable
-def line_of(posterior: CurveSampling, belief: CurveBelief, part: int) -> Line:
+def line_of(posterior: CurvePosterior, belief: CurveBelief, part: int) -> Line:
     """Return a part with what was seen."""
     coins = math.isfinite(posterior.bottom)
     return Line(posterior.first[part], posterior.last[part], belief.hits, belief.misses, coins)
@@ -241,18 +241,19 @@ def edge(line: Line, top: float, end: float, height: float) -> float:
 def log_mass(line: Line, nodes: Floats, node_weights: Floats) -> float:
     """Return the logarithm of the likelihood's integral over a part."""
     hill = hill_of(line)
-    mass = side_mass(line, hill, hill.left, nodes, node_weights)
-    mass += side_mass(line, hill, hill.right, nodes, node_weights)
+    mass = mass_between(line, hill, hill.left, hill.top, nodes, node_weights)
+    mass += mass_between(line, hill, hill.top, hill.right, nodes, node_weights)
     return hill.height + math.log(mass)
 
 
 @compilable
-def side_mass(line: Line, hill: Hill, end: float, nodes: Floats, node_weights: Floats) -> float:
-    """Return the integral from the top to an end, relative to the height."""
-    width = abs(end - hill.top)
+def mass_between(
+    line: Line, hill: Hill, left: float, right: float, nodes: Floats, node_weights: Floats
+) -> float:
+    """Return the integral between two positions on one side of the top, relative to the height."""
     mass = 0.0
-    if width > 0.0:
+    if left < right:
         for node in range(len(nodes)):
-            x = hill.top + nodes[node] * (end - hill.top)
+            x = left + nodes[node] * (right - left)
             mass += node_weights[node] * math.exp(log_likelihood(line, x) - hill.height)
-    return width * mass
+    return (right - left) * mass

@@ -61,13 +61,11 @@ class TableSampling(TablePosterior):
         arm = drawn.arm
         if self.agreed[arm]:  # its rewards say nothing about the models
             return OddsReach(Reach(limit - 1, limit - 1), drawn.odds * margin(limit))
-        if memory.resting[arm] > 0:
-            memory.resting[arm] -= 1
+        if rests(memory, arm):
             return NO_PLAN
-        share = miss_share(self, data, arm)
+        share = miss_share(data, arm, self.bottom, self.top)
         found = thinned(self, belief, memory, drawn, share, limit)
-        memory.lengths[arm] = found.reach.length
-        memory.resting[arm] = 0 if found.reach.length > 0 else REST
+        note_plan(memory, arm, found.reach)
         return found
 
 
@@ -91,7 +89,32 @@ def slopes_of(posterior: TablePosterior, belief: Belief, arm: int) -> Slopes:
 
 
 @compilable
-def miss_share(posterior: TablePosterior, data: Data, arm: int) -> float:
+def rests(memory: PlanMemory, arm: int) -> bool:
+    """Did the last plan for an arm fail a moment ago?"""
+    if memory.resting[arm] == 0:
+        return False
+    memory.resting[arm] -= 1
+    return True
+
+
+@compilable
+def note_plan(memory: PlanMemory, arm: int, reach: Reach) -> None:
+    """Note how long a plan is, and that there will be none for a while if it failed."""
+    memory.lengths[arm] = reach.length
+    memory.resting[arm] = 0 if reach.length > 0 else REST
+
+
+@compilable
+def worth_a_plan(odds: float, memory: PlanMemory, arm: int, limit: int) -> float:
+    """Return odds that a plan may end with: those of now, or so low that they will not matter.
+
+    A plan twice as long as the last one would probably not be cut short by odds of this size.
+    """
+    return max(odds, 0.25 / min(limit, 2 * memory.lengths[arm] + 2))
+
+
+@compilable
+def miss_share(data: Data, arm: int, bottom: float, top: float) -> float:
     """Return which share of the pulls may be misses: about two deviations more than so far.
 
     Any number is right; after few pulls there is no telling, so 1.
@@ -99,7 +122,7 @@ def miss_share(posterior: TablePosterior, data: Data, arm: int) -> float:
     pulls = data.pulls[arm]
     if pulls <= 8:
         return 1.0
-    mean = (data.sums[arm] / pulls - posterior.bottom) / (posterior.top - posterior.bottom)
+    mean = (data.sums[arm] / pulls - bottom) / (top - bottom)
     return min(1.0, 1.0 - mean + 2.0 * math.sqrt((mean * (1.0 - mean) + 0.02) / pulls))
 
 
@@ -118,7 +141,7 @@ def thinned(
     """
     arm = drawn.arm
     slopes = slopes_of(posterior, belief, arm)
-    aim = max(drawn.odds, 0.25 / min(limit, 2 * memory.lengths[arm] + 2))
+    aim = worth_a_plan(drawn.odds, memory, arm, limit)
     most, heavy_ones = light_reach(posterior, belief, memory, slopes, arm, aim, share)
     light = aim * (1.0 - heavy_ones / len(belief.logs))
     length = int(min(most, limit - 1.0))

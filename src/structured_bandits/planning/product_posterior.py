@@ -16,17 +16,19 @@ from structured_bandits.arrays import Floats
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.curve_posterior import (
     CurveBelief,
-    CurveSampling,
+    CurvePosterior,
     hill_of,
     line_of,
-    side_mass,
+    log_likelihood,
+    mass_between,
 )
 from structured_bandits.planning.posterior_draws import NO_PLAN, Drawn, OddsReach, PlanMemory
 from structured_bandits.planning.thinning import Thinning
 from structured_bandits.protocol import Outcome
 from structured_bandits.records import Record
 
-HALVINGS = 50
+MOST_STEPS = 100  # halvings end long before
+CLOSE_ENOUGH = 1e-12  # of the mass below a position
 
 
 class _Group(NamedTuple):
@@ -110,19 +112,29 @@ class ProductSampling(Record, _ProductSampling):
 
 
 def draw_position(
-    sampling: CurveSampling, belief: CurveBelief, part: int, rng: np.random.Generator
+    posterior: CurvePosterior, belief: CurveBelief, part: int, rng: np.random.Generator
 ) -> float:
-    """Draw a position on a part of a curve: where its share of the mass is a uniform number."""
-    line = line_of(sampling, belief, part)
+    """Draw a position on a part of a curve: where its share of the mass is a uniform number.
+
+    By Newton's method, with halvings where that would leave what is known of the position.
+    """
+    line = line_of(posterior, belief, part)
     hill = hill_of(line)
 
-    def beyond(end: float) -> float:
-        return side_mass(line, hill, end, sampling.nodes, sampling.node_weights)
+    def below(x: float) -> float:
+        ends = (hill.left, min(x, hill.top)), (hill.top, max(x, hill.top))
+        rule = posterior.nodes, posterior.node_weights
+        return sum(mass_between(line, hill, *each, *rule) for each in ends)
 
-    left, right = beyond(hill.left), beyond(hill.right)
-    mark = rng.uniform(-left, right)
-    near, far = hill.top, hill.left if mark < 0.0 else hill.right
-    for _ in range(HALVINGS):
-        middle = 0.5 * (near + far)
-        near, far = (middle, far) if beyond(middle) < abs(mark) else (near, middle)
-    return 0.5 * (near + far)
+    total = below(hill.right)
+    mark = rng.uniform(0.0, total)
+    low, high = hill.left, hill.right
+    x = 0.5 * (low + high)
+    for _ in range(MOST_STEPS):
+        missing = mark - below(x)
+        low, high = (x, high) if missing > 0.0 else (low, x)
+        if abs(missing) <= CLOSE_ENOUGH * total:
+            break
+        x += missing * math.exp(hill.height - log_likelihood(line, x))
+        x = x if low < x < high else 0.5 * (low + high)
+    return x

@@ -10,7 +10,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.curve_posterior import CurveSampling
+from structured_bandits.planning.curve_plans import CurveSampling
 from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.posterior_plans import TableSampling
 from structured_bandits.planning.product_posterior import Group, ProductSampling
