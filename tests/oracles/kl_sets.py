@@ -212,10 +212,9 @@ def sucb_kl(structure: Structure, rewards: Rewards, horizon: int, alpha: float =
         else:
             game.trace.empty += 1
             arm = highest_upper(game, structure.optimal, lambda _, b=2 * level: b, None)
-        for c in boxes.doubtful:
-            if highest([*offers, boxes.offer(c, 2 * level)], Trace()) != arm:
-                game.trace.coincidences.append(game.t)
-                break
+        doubts = (boxes.offer(c, 2 * level) for c in boxes.doubtful)
+        if any(not offers or highest([*offers, doubt], Trace()) != arm for doubt in doubts):
+            game.trace.coincidences.append(game.t)  # another arm, or a set that is not empty
         game.pull(arm)
     return game.trace
 
