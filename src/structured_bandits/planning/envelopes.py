@@ -45,7 +45,7 @@ def fresh_envelopes(arms: int) -> Envelopes:
 
 @compilable
 def write_envelope(envelopes: Envelopes, arm: int, slope: float, height: float) -> float:
-    """Write an envelope; return the logarithm of its mass, the integral of exp(height - slope distance)."""
+    """Write the envelope exp(height - slope distance); return the logarithm of its mass."""
     log_mass = height + MARGIN - math.log(slope)
     envelopes.slopes[arm] = slope
     envelopes.heights[arm] = height + MARGIN

@@ -63,20 +63,25 @@ def beta_shape(belief: Belief, data: Data, arm: int) -> tuple[float, float]:
 
 @compilable
 def draw_mean(belief: Belief, data: Data, arm: int, rng: np.random.Generator) -> float:
-    """Draw an arm's mean; infinity for one of which nothing is known."""
+    """Draw an arm's mean; something must be known of it, be it by a prior."""
     if not belief.gaussian:
         a, b = beta_shape(belief, data, arm)
         return rng.beta(a, b)
     worth = belief.b + data.pulls[arm]
-    if worth <= 0.0:
-        return math.inf
     mean = (belief.a * belief.b + data.sums[arm]) / worth
     return rng.normal(mean, belief.width / math.sqrt(worth))
 
 
 @compilable
 def highest_draw(belief: Belief, data: Data, playable: Ints, rng: np.random.Generator) -> int:
-    """Draw a mean for each of these arms, rising; return that of the highest, the lowest on ties."""
+    """Draw a mean for each of these arms, rising; return that of the highest, the lowest on ties.
+
+    Without a prior an arm that was not pulled yet comes first, and nothing is drawn.
+    """
+    if belief.b == 0.0:
+        for arm in playable:
+            if data.pulls[arm] == 0:
+                return int(arm)
     choice = playable[0]
     highest = -math.inf
     for arm in playable:

@@ -51,8 +51,8 @@ class ThompsonSampling(StreakPolicy, _ThompsonSampling):
     default each arm once and then around its average with deviation sigma / sqrt(T).
     `arms="candidates"` leaves out the arms that are best in no model of the structure.
 
-    Simulations that plan ahead draw nothing while nothing happens: equal in law to pull-by-pull play, with
-    other random numbers (docs/planning.md 19). Live agents decide pull by pull.
+    Simulations that plan ahead draw nothing while nothing happens: equal in law to pull-by-pull play,
+    with other random numbers (docs/planning.md 19). Live agents decide pull by pull.
 
     >>> ThompsonSampling(3)
     ThompsonSampling(3 arms, prior=(1.0, 1.0), arms='all', reward_range=(0.0, 1.0), sigma=0.5)
@@ -92,9 +92,7 @@ class ThompsonSampling(StreakPolicy, _ThompsonSampling):
         for arm in range(self.n_arms):
             state.betas.a[arm], state.betas.b[arm] = beta_shape(self.belief, state.data, arm)
 
-    def plan(
-        self, state: ThompsonState, now: Now, quota: Ints, rng: np.random.Generator
-    ) -> int:
+    def plan(self, state: ThompsonState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Plan one pull, by a draw for each arm: a live agent may be told other rewards in between."""
         quota[:] = 0
         quota[highest_draw(self.belief, state.data, self.playable, rng)] = 1
