@@ -27,9 +27,11 @@ def stirling_error(n: float) -> float:
 
 
 @compilable
-def deviance(count: float, excess: float) -> float:
-    """Return count log(count / expected) - excess, expected = count - excess, both positive."""
-    expected = count - excess
+def deviance(count: float, expected: float, excess: float) -> float:
+    """Return count log(count / expected) - excess for positive numbers with excess = count - expected.
+
+    The excess is given too, since it may be known to more digits than the difference has.
+    """
     ratio = excess / (count + expected)
     if abs(ratio) >= 0.1:
         return count * math.log(count / expected) - excess
@@ -74,5 +76,5 @@ def log_beta_density(y: float, a: float, b: float) -> float:
         return math.log1p(n) + n * math.log(y)
     excess = excess_count(ones, zeros, y)
     errors = stirling_error(n) - stirling_error(ones) - stirling_error(zeros)
-    misfit = deviance(ones, excess) + deviance(zeros, -excess)
+    misfit = deviance(ones, n * y, excess) + deviance(zeros, n * (1.0 - y), -excess)
     return math.log1p(n) + errors - misfit - 0.5 * (LOG_TWO_PI + math.log(ones / n * zeros))
