@@ -14,14 +14,13 @@ from scipy.stats import beta, kstest
 from structured_bandits.planning.envelopes import (
     Betas,
     Envelopes,
-    accepted_mean,
     fresh_envelopes,
-    mean_beyond,
     most_misses,
     raise_envelope,
     write_lower_tail,
     write_upper_tail,
 )
+from structured_bandits.planning.proposals import accepted_mean, mean_beyond
 
 
 def envelope_at(envelopes: Envelopes, mean: Any) -> Any:

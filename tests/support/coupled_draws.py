@@ -73,7 +73,7 @@ class CoupledDraws:
 
     def geometric(self, chance: float) -> int:
         quiet, betas = self.state.quiet, self.state.betas
-        leader, now = int(quiet.leader[0]), self.now
+        leader, now = int(quiet.envelopes.leader[0]), self.now
         decided = int(now <= self.known_until or now == self.resolved)
         assert math.isclose(chance, self.chance_now(), rel_tol=1e-9)
         rewards = self.rewards[leader, int(self.state.data.pulls[leader]) :]
@@ -102,7 +102,7 @@ class CoupledDraws:
         return -math.expm1(sum(math.log1p(-masses[arm]) for arm in self.playable))
 
     def stirs_at(self, decision: int, laws: dict[int, tuple[float, float]]) -> list[Stir]:
-        envelopes, leader = self.state.quiet.envelopes, int(self.state.quiet.leader[0])
+        envelopes, leader = self.state.quiet.envelopes, int(self.state.quiet.envelopes.leader[0])
         level = envelopes.level[0]
         stirs = []
         for arm, (a, b) in laws.items():
@@ -123,7 +123,7 @@ class CoupledDraws:
         assert self.now == self.known_until, "proposals are drawn where none are known"
         assert low == 0.0
         envelopes, betas = self.state.quiet.envelopes, self.state.betas
-        leader = int(self.state.quiet.leader[0])
+        leader = int(self.state.quiet.envelopes.leader[0])
         self.resolved = self.now
         proposing = {stir.arm: stir.mean for stir in self.stirs}
         first = self.stirs[0].arm

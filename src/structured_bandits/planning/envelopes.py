@@ -1,10 +1,8 @@
-"""Exponential envelopes of the tails of Beta laws, and draws by them (docs/planning.md 19.1).
+"""Exponential envelopes of the tails of Beta laws (docs/planning.md 19.1).
 
 The logarithm of the density of Beta(a, b) with a, b >= 1 is concave, so a tangent lies above it. Beyond
 a level where it falls away from the middle, the tangent's exponential is an *envelope* of the tail, and
-its *mass* at least the tail's probability. To draw whether a mean is in the tail, and where: propose
-with the mass as probability, at a distance that is exponential, and accept by the ratio of density and
-envelope. What is accepted has the density of the law, so all else has the law given the other side.
+its *mass* at least the tail's probability. planning/proposals.py draws by them.
 """
 
 from __future__ import annotations
@@ -14,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.beta_density import log_beta_density
 
+NOBODY = -1
 MARGIN = 1e-10  # of the logarithm of an envelope, far above the error of a density's
 
 
@@ -32,6 +31,8 @@ class Envelopes(NamedTuple):
     """The envelopes of all arms beyond one level: of the leader below it, of the others above it."""
 
     level: Floats  # one number
+    leader: Ints  # one number; NOBODY if there are no envelopes
+    chance: Floats  # one number: the probability that some arm proposes
     masses: Floats  # of each arm: the probability to propose
     slopes: Floats  # at which the logarithm falls with the distance from the level
     heights: Floats  # the logarithm at the level
@@ -40,7 +41,9 @@ class Envelopes(NamedTuple):
 @compilable
 def fresh_envelopes(arms: int) -> Envelopes:
     """Return memory for envelopes."""
-    return Envelopes(np.zeros(1), np.zeros(arms), np.zeros(arms), np.zeros(arms))
+    return Envelopes(
+        np.zeros(1), np.full(1, NOBODY), np.zeros(1), np.zeros(arms), np.zeros(arms), np.zeros(arms)
+    )
 
 
 @compilable
@@ -94,31 +97,3 @@ def write_lower_tail(envelopes: Envelopes, betas: Betas, arm: int, misses: float
     if a < 1.0 or b < 1.0 or slope <= 0.0 or misses > most_misses(level, a, b):
         return math.inf
     return write_envelope(envelopes, arm, slope, log_beta_density(level, a, b + misses))
-
-
-@compilable
-def accepted_mean(
-    envelopes: Envelopes, betas: Betas, arm: int, side: float, rng: np.random.Generator
-) -> float:
-    """Draw where an arm that proposes is, on this side of the level (1: above, -1: below).
-
-    Return nan if the proposal is not accepted.
-    """
-    distance = rng.exponential(1.0)  # times the slope
-    mean = envelopes.level[0] + side * distance / envelopes.slopes[arm]
-    if not 0.0 < mean < 1.0:
-        return math.nan
-    density = log_beta_density(mean, betas.a[arm], betas.b[arm])
-    lack = envelopes.heights[arm] - distance - density  # accepted with probability exp(-lack)
-    return mean if rng.exponential(1.0) > lack else math.nan
-
-
-@compilable
-def mean_beyond(
-    level: float, betas: Betas, arm: int, side: float, rng: np.random.Generator
-) -> float:
-    """Draw the mean of an arm given that it is on this side of the level (1: above, -1: at most)."""
-    while True:
-        mean = rng.beta(betas.a[arm], betas.b[arm])
-        if (mean > level) == (side > 0.0):
-            return mean

@@ -2,8 +2,8 @@
 
 The *leader* is the arm with the highest expected mean. Fix a level below it and above the others. If
 the leader's drawn mean is above the level and the others' are not, the leader is played. The opposite
-needs an arm in a tail of its law, and arms in tails are drawn by envelopes (planning/envelopes.py):
-while nobody proposes nobody is in a tail. How many decisions pass before somebody proposes is geometric,
+needs an arm in a tail of its law, and tails are drawn by envelopes (planning/proposals.py): while
+nobody proposes nobody is in a tail. How many decisions pass before somebody proposes is geometric,
 and drawn at once (docs/planning.md 19.2).
 
 What is known of the next decision when a stretch ends, that somebody proposes or that nobody does, is
@@ -21,23 +21,23 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.envelopes import (
+    NOBODY,
     Betas,
     Envelopes,
-    accepted_mean,
     fresh_envelopes,
-    mean_beyond,
     most_misses,
     raise_envelope,
     write_lower_tail,
     write_upper_tail,
 )
+from structured_bandits.planning.proposals import arm_of_proposals
 from structured_bandits.planning.streaks import Streak, certain_streak
 
-NOBODY = -1  # no leader: there are no envelopes
 NOT_WAITING = -1
 LOG_TWO = math.log(2.0)
 LEAST_MASS = 1e-15  # of the leader's envelope: a larger one is right too, and waits stay below 2^63
-NOTHING, NOBODY_PROPOSES, SOMEBODY_PROPOSES = 0, 1, 2
+NOTHING, NOBODY_PROPOSES, SOMEBODY_PROPOSES = 0, 1, 2  # that is known of the next decision
+UNDECIDED = certain_streak(NOBODY, 0, 0)
 
 # What follows decides how long stretches are, not whether they are right.
 MOST_OTHERS = 0.4  # of how often the others may propose for a stretch to be worth its making
@@ -53,9 +53,7 @@ class Quiet(NamedTuple):
 
     envelopes: Envelopes
     others: Floats  # minus the logarithm of the probability that none of the others proposes
-    chance: Floats  # the probability that somebody proposes
     until: Floats  # counts of the leader up to which the level is kept
-    leader: Ints
     misses: Ints  # of the leader, for which its envelope holds
     wait: Ints  # pulls of the leader before somebody proposes; NOT_WAITING if there is no stretch
     known: Ints  # of the next decision
@@ -69,8 +67,6 @@ def fresh_quiet(arms: int) -> Quiet:
         fresh_envelopes(arms),
         np.zeros(1),
         np.zeros(1),
-        np.zeros(1),
-        np.full(1, NOBODY),
         np.zeros(1, np.int64),
         np.full(1, NOT_WAITING),
         np.full(1, NOTHING),
@@ -124,7 +120,7 @@ def good_level(betas: Betas, playable: Ints, leader: int) -> float:
 @compilable
 def write_others(quiet: Quiet, betas: Betas, playable: Ints) -> bool:
     """Choose leader and level and write the others' envelopes; return whether that is worth it."""
-    quiet.leader[0] = NOBODY
+    quiet.envelopes.leader[0] = NOBODY
     leader = highest_expected(betas, playable)
     counts = betas.a[leader] + betas.b[leader]
     level = good_level(betas, playable, leader)
@@ -139,7 +135,7 @@ def write_others(quiet: Quiet, betas: Betas, playable: Ints) -> bool:
             others -= math.log1p(-quiet.envelopes.masses[arm])
     if others > MOST_OTHERS:
         return False
-    quiet.leader[0] = leader
+    quiet.envelopes.leader[0] = leader
     quiet.others[0] = others
     quiet.until[0] = GROWTH * counts
     return True
@@ -152,7 +148,7 @@ def write_leader(quiet: Quiet, betas: Betas, limit: int) -> bool:
     Each miss makes its mass grow. It may become twice what it is, half of the others', or so small that
     the leader hardly proposes in all pulls that are left.
     """
-    leader, level = quiet.leader[0], quiet.envelopes.level[0]
+    leader, level = quiet.envelopes.leader[0], quiet.envelopes.level[0]
     a, b = betas.a[leader], betas.b[leader]
     least = write_lower_tail(quiet.envelopes, betas, leader, 1.0)
     if least > math.log(MOST_LEADER):
@@ -166,78 +162,24 @@ def write_leader(quiet: Quiet, betas: Betas, limit: int) -> bool:
         misses = max(1.0, math.floor(0.5 * misses))  # the last resort is the envelope for one
     raise_envelope(quiet.envelopes, leader, LEAST_MASS)
     quiet.misses[0] = int(misses)
-    quiet.chance[0] = -math.expm1(math.log1p(-quiet.envelopes.masses[leader]) - quiet.others[0])
+    quiet.envelopes.chance[0] = -math.expm1(
+        math.log1p(-quiet.envelopes.masses[leader]) - quiet.others[0]
+    )
     return True
 
 
 @compilable
 def write_envelopes(quiet: Quiet, betas: Betas, playable: Ints, limit: int) -> bool:
     """Write envelopes that hold from now on; return whether a stretch is worth its making."""
-    leader = quiet.leader[0]
+    leader = quiet.envelopes.leader[0]
     kept = leader != NOBODY and betas.a[leader] + betas.b[leader] <= quiet.until[0]
     ready = kept and write_leader(quiet, betas, limit)
     if not ready:
         ready = write_others(quiet, betas, playable) and write_leader(quiet, betas, limit)
     if not ready:
-        quiet.leader[0] = NOBODY
+        quiet.envelopes.leader[0] = NOBODY
         quiet.rest[0] = REST
     return ready
-
-
-# --------------------------------------------------------------------------------- decisions
-
-
-@compilable
-def first_proposer(quiet: Quiet, playable: Ints, rng: np.random.Generator) -> int:
-    """Draw the place of the first arm that proposes, given that some arm does."""
-    u = rng.uniform(0.0, quiet.chance[0])
-    reached, silence = 0.0, 1.0
-    for place in range(len(playable) - 1):
-        mass = quiet.envelopes.masses[playable[place]]
-        reached += silence * mass
-        silence *= 1.0 - mass
-        if u < reached:
-            return place
-    return len(playable) - 1
-
-
-@compilable
-def arm_of_proposals(quiet: Quiet, betas: Betas, playable: Ints, rng: np.random.Generator) -> int:
-    """Return the arm with the highest draw, given that some arm proposes."""
-    leader, level = quiet.leader[0], quiet.envelopes.level[0]
-    first = first_proposer(quiet, playable, rng)
-    choice, highest = NOBODY, level
-    leader_mean = math.inf  # that is, above the level
-    for place in range(first, len(playable)):
-        arm = playable[place]
-        if place == first or rng.random() < quiet.envelopes.masses[arm]:
-            side = -1.0 if arm == leader else 1.0
-            mean = accepted_mean(quiet.envelopes, betas, arm, side, rng)
-            if arm == leader and not math.isnan(mean):
-                leader_mean = mean
-            elif mean > highest:  # not if it is nan
-                choice, highest = arm, mean
-    if choice == NOBODY:
-        if leader_mean > level:
-            return int(leader)
-        return highest_below(quiet, betas, playable, leader_mean, rng)
-    if leader_mean > level and mean_beyond(level, betas, leader, 1.0, rng) > highest:
-        return int(leader)
-    return int(choice)
-
-
-@compilable
-def highest_below(
-    quiet: Quiet, betas: Betas, playable: Ints, leader_mean: float, rng: np.random.Generator
-) -> int:
-    """Return the arm with the highest draw, given that all are at most the level, and the leader's."""
-    choice, highest = quiet.leader[0], leader_mean
-    for arm in playable:
-        if arm != quiet.leader[0]:
-            mean = mean_beyond(quiet.envelopes.level[0], betas, arm, -1.0, rng)
-            if mean > highest:
-                choice, highest = arm, mean
-    return int(choice)
 
 
 # --------------------------------------------------------------------------------- stretches
@@ -251,36 +193,35 @@ def leader_streak(
 
     It ends with the last miss for which the leader's envelope holds.
     """
-    quiet.wait[0] = decided + rng.geometric(quiet.chance[0]) - 1
+    quiet.wait[0] = decided + rng.geometric(quiet.envelopes.chance[0]) - 1
     length = min(quiet.wait[0], limit)
     misses = quiet.misses[0]
-    return Streak(int(quiet.leader[0]), min(length, misses), length, misses - 1, 0, top)
+    return Streak(int(quiet.envelopes.leader[0]), min(length, misses), length, misses - 1, 0, top)
 
 
 @compilable
 def quiet_streak(
     quiet: Quiet, betas: Betas, playable: Ints, limit: int, top: float, rng: np.random.Generator
 ) -> Streak:
-    """Return the next pulls; a streak of no pull if all means have to be drawn."""
+    """Return the next pulls, UNDECIDED if the means of all arms have to be drawn."""
     known = quiet.known[0]
     if known == NOTHING:
         if quiet.rest[0] > 0:
             quiet.rest[0] -= 1
-            return certain_streak(NOBODY, 0, 0)
+            return UNDECIDED
         if not write_envelopes(quiet, betas, playable, limit):
-            return certain_streak(NOBODY, 0, 0)
+            return UNDECIDED
         streak = leader_streak(quiet, 0, limit, top, rng)
         if streak.length > 0:
             return streak
-    arm = int(quiet.leader[0])
+    arm = int(quiet.envelopes.leader[0])
     if known != NOBODY_PROPOSES:
-        arm = arm_of_proposals(quiet, betas, playable, rng)
+        arm = arm_of_proposals(quiet.envelopes, betas, playable, rng)
     quiet.wait[0] = NOT_WAITING
-    if arm != quiet.leader[0] or not write_envelopes(quiet, betas, playable, limit):
-        return certain_streak(arm, 1, 0)
-    if arm != quiet.leader[0]:  # another one leads now
-        return certain_streak(arm, 1, 0)
-    return leader_streak(quiet, 1, limit, top, rng)
+    leads = arm == quiet.envelopes.leader[0] and write_envelopes(quiet, betas, playable, limit)
+    if leads and arm == quiet.envelopes.leader[0]:  # still: the new envelopes may have another
+        return leader_streak(quiet, 1, limit, top, rng)
+    return certain_streak(arm, 1, 0)
 
 
 @compilable
@@ -293,5 +234,5 @@ def end_quiet(quiet: Quiet, arm: int, pulls: int) -> None:
     else:
         quiet.known[0] = NOBODY_PROPOSES
     quiet.wait[0] = NOT_WAITING
-    if arm != quiet.leader[0]:
-        quiet.leader[0] = NOBODY
+    if arm != quiet.envelopes.leader[0]:
+        quiet.envelopes.leader[0] = NOBODY

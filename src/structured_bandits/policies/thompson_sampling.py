@@ -9,7 +9,7 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.envelopes import Betas
-from structured_bandits.planning.quiet import Quiet, end_quiet, fresh_quiet, quiet_streak
+from structured_bandits.planning.quiet import NOTHING, Quiet, end_quiet, fresh_quiet, quiet_streak
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
     StreakPolicy,
@@ -104,7 +104,7 @@ class ThompsonSampling(StreakPolicy, _ThompsonSampling):
         Planning ahead: what is known of the last pull counts too, where now.limit is 1 as without.
         """
         quiet = state.quiet
-        if not self.belief.gaussian and (now.limit > 1 or quiet.known[0] > 0):
+        if not self.belief.gaussian and (now.limit > 1 or quiet.known[0] != NOTHING):
             streak = quiet_streak(quiet, state.betas, self.playable, now.limit, self.top, rng)
             if streak.length > 0:
                 return streak
