@@ -128,22 +128,16 @@ def test_regret_on_ten_arms() -> None:
 
 
 def test_regret_grows_as_lai_and_robbins_say() -> None:
-    """Asymptotically by 7.10 log n; to 10^8 pulls, which take milliseconds."""
-    world, horizons = sb.Bernoulli(TEN), [10**6, 10**8]
+    """By 7.10 log n in the end; up to 10^8 pulls, which take milliseconds, terms of lower order count."""
+    horizons = [10**6, 10**8]
     result = sb.simulate(
-        sb.ThompsonSampling(10),
-        world,
-        horizons[1],
-        runs=400,
-        seed=7,
-        checkpoints=horizons,
-        workers=1,
-    )
+        sb.ThompsonSampling(10), sb.Bernoulli(TEN), horizons[1],
+        runs=400, seed=7, checkpoints=horizons, workers=1,
+    )  # fmt: skip
     regret = next(iter(result.regret.values()))
     slopes = (regret[:, 1] - regret[:, 0]) / math.log(horizons[1] / horizons[0])
-    error = slopes.std() / math.sqrt(len(slopes))
-    assert error < 0.3
-    assert abs(slopes.mean() - 7.10) <= 4.0 * error
+    assert slopes.std() / math.sqrt(len(slopes)) < 0.15
+    assert 0.9 * 7.10 < slopes.mean() < 1.1 * 7.10
     assert next(iter(result.plans.values())).mean() < 6000
 
 

@@ -122,6 +122,7 @@ class CoupledDraws:
         """Answer which arm is the first to propose, and prepare what is asked next."""
         assert self.now == self.known_until, "proposals are drawn where none are known"
         assert low == 0.0
+        assert math.isclose(high, self.chance_now(), rel_tol=1e-9)
         envelopes, betas = self.state.quiet.envelopes, self.state.betas
         leader = int(self.state.quiet.envelopes.leader[0])
         self.resolved = self.now
