@@ -127,18 +127,29 @@ def write_others(quiet: Quiet, betas: Betas, playable: Ints) -> bool:
     if counts < FEWEST_COUNTS or not 0.0 < level < 1.0:
         return False
     quiet.envelopes.level[0] = level
-    others = 0.0
     for arm in playable:
-        if arm != leader:
-            if write_upper_tail(quiet.envelopes, betas, arm) > -LOG_TWO:
-                return False
-            others -= math.log1p(-quiet.envelopes.masses[arm])
-    if others > MOST_OTHERS:
-        return False
+        if arm != leader and write_upper_tail(quiet.envelopes, betas, arm) > -LOG_TWO:
+            return False
     quiet.envelopes.leader[0] = leader
-    quiet.others[0] = others
     quiet.until[0] = GROWTH * counts
-    return True
+    return note_others(quiet, playable)
+
+
+@compilable
+def rewrite_other(quiet: Quiet, betas: Betas, playable: Ints, arm: int) -> bool:
+    """Write the envelope of another arm that was pulled; return whether the level is still good."""
+    few = write_upper_tail(quiet.envelopes, betas, arm) <= -LOG_TWO
+    return few and note_others(quiet, playable)
+
+
+@compilable
+def note_others(quiet: Quiet, playable: Ints) -> bool:
+    """Note how often the others propose; return whether that is rarely enough."""
+    quiet.others[0] = 0.0
+    for arm in playable:
+        if arm != quiet.envelopes.leader[0]:
+            quiet.others[0] -= math.log1p(-quiet.envelopes.masses[arm])
+    return quiet.others[0] <= MOST_OTHERS
 
 
 @compilable
@@ -225,7 +236,7 @@ def quiet_streak(
 
 
 @compilable
-def end_quiet(quiet: Quiet, arm: int, pulls: int) -> None:
+def end_quiet(quiet: Quiet, betas: Betas, playable: Ints, arm: int, pulls: int) -> None:
     """Note what is known of the next decision after `pulls` pulls of an arm."""
     if quiet.wait[0] == NOT_WAITING:
         quiet.known[0] = NOTHING
@@ -234,5 +245,6 @@ def end_quiet(quiet: Quiet, arm: int, pulls: int) -> None:
     else:
         quiet.known[0] = NOBODY_PROPOSES
     quiet.wait[0] = NOT_WAITING
-    if arm != quiet.envelopes.leader[0]:
+    leader = quiet.envelopes.leader[0]
+    if leader not in (NOBODY, arm) and not rewrite_other(quiet, betas, playable, arm):
         quiet.envelopes.leader[0] = NOBODY

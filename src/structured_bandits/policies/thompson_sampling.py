@@ -117,7 +117,7 @@ class ThompsonSampling(StreakPolicy, _ThompsonSampling):
         state.data.sums[arm] += outcome.total
         if not self.belief.gaussian:
             state.betas.a[arm], state.betas.b[arm] = beta_shape(self.belief, state.data, arm)
-            end_quiet(state.quiet, arm, outcome.pulls)
+            end_quiet(state.quiet, state.betas, self.playable, arm, outcome.pulls)
 
     def active_arms(self, state: ThompsonState, t: int) -> tuple[int, ...]:
         """Return the arms that are played at all."""
