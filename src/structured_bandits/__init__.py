@@ -35,6 +35,7 @@ from structured_bandits.policies.ossb import OSSB
 from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
+from structured_bandits.policies.thompson_sampling import ThompsonSampling
 from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.ucbv import UCBV
 from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
@@ -123,6 +124,7 @@ __all__ = [
     "StructureError",
     "StructuredBanditsError",
     "Tape",
+    "ThompsonSampling",
     "UncertainModelTS",
     "analyse",
     "concave",
