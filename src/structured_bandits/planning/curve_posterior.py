@@ -127,8 +127,6 @@ class Line(NamedTuple):
 
 
 class Hill(NamedTuple):
-    """Where the likelihood on a part is worth a look; about `top` it is highest."""
-
     """Where the likelihood on a part is worth a look, from `left` to `right`; highest about `top`."""
 
     left: float
