@@ -54,7 +54,8 @@ def check_policy(
     rewards told one by one or in whole plans, reading an agent, and saving and restoring it change no
     decision; that agents in several threads do not disturb each other; that the policy itself never
     changes and can be pickled. A randomised policy may draw differently if it plans ahead, so planned
-    and pull-by-pull play are compared for the others only.
+    and pull-by-pull play are compared for the others only; `plan`, and so a live agent, has to draw as
+    pull-by-pull play does.
     """
     name = type(policy).__name__
     with blamed(f"The form of {name}"):
@@ -207,7 +208,7 @@ def _check_plays(subject: _Subject, number: int, compiled: bool) -> None:
             with blamed(f"Playing {name} {way}", how):
                 runs[way] = play(player, rewards, subject.pulls, by_compiler, planning)
     _check_draws(subject, rewards, number)
-    pairs = [("through plan and observe", "in Python, planning ahead")]
+    pairs = [("through plan and observe", f"in Python, {_like_plan(subject)}")]
     if compiled:
         pairs += [
             ("in Python, planning ahead", "compiled, planning ahead"),
@@ -220,6 +221,15 @@ def _check_plays(subject: _Subject, number: int, compiled: bool) -> None:
         _, by_compiler, planning = ways[other]
         how = _how(subject, number, subject.pulls, by_compiler, planning)
         _check_same(subject, one, runs[one], other, runs[other], hint, how)
+
+
+def _like_plan(subject: _Subject) -> str:
+    """Return the way of playing that `plan` and live agents must agree with.
+
+    A randomised policy that plans ahead may skip decisions, and then draws other numbers than if it
+    decides pull by pull; `plan` has to do the latter.
+    """
+    return "pull by pull" if subject.randomised else "planning ahead"
 
 
 HINTS = {
@@ -326,7 +336,7 @@ def _check_agent(subject: _Subject, number: int) -> None:
     """Told one reward at a time, an agent asks for the arms of the simulation; whatever is between."""
     rewards = subject.tape(number, subject.pulls)
     name, pulls = subject.name, subject.pulls
-    wanted = play(subject.policy, rewards, pulls, False, True).arms
+    wanted = play(subject.policy, rewards, pulls, False, not subject.randomised).arms
     how = f"{subject.shown(number, pulls)}\nagent = sb.Agent(policy)  # then ask and tell"
     ways: list[tuple[str, Callable[[Agent, int], Agent], str]] = [
         (
