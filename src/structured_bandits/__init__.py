@@ -29,6 +29,7 @@ from structured_bandits.policies.improved_ucb import ImprovedUCB
 from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
+from structured_bandits.policies.thompson_sampling import ThompsonSampling
 from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.wagp import WAGP
 from structured_bandits.protocol import Now, Outcome, Paid, Seen
@@ -108,6 +109,7 @@ __all__ = [
     "StructureError",
     "StructuredBanditsError",
     "Tape",
+    "ThompsonSampling",
     "analyse",
     "concave",
     "intersection",

@@ -49,12 +49,14 @@ def test_the_checks_are_loaded_when_they_are_asked_for() -> None:
 
 def test_every_registered_policy_is_checked_below() -> None:
     checked = {type(policy) for one in (TABLE, CURVES) for policy in policies_for(one)}
-    known = checked | {sb.UCB, sb.ImprovedUCB}
+    known = checked | {sb.UCB, sb.ImprovedUCB, sb.ThompsonSampling}
     assert known == set(POLICIES.values()), "add it here and in test_policies_on_tables"
 
 
 @pytest.mark.parametrize(
-    "policy", [*policies_for(TABLE), sb.UCB(3), sb.ImprovedUCB(3, 1000)], ids=repr
+    "policy",
+    [*policies_for(TABLE), sb.UCB(3), sb.ImprovedUCB(3, 1000), sb.ThompsonSampling(3)],
+    ids=repr,
 )
 def test_policies_on_tables(policy: Any) -> None:
     sb.testing.check_policy(policy)
