@@ -108,6 +108,15 @@ def test_python_and_compiled_draw_the_same() -> None:
     assert spared > 10_000
 
 
+@pytest.mark.parametrize("prior", [(1e100, 1.0), (1.0, 1e100), (1e-100, 1e-100), (1e8, 100.0)])
+def test_strange_priors(prior: tuple[float, float]) -> None:
+    """Expected means that are 0 or 1 as floats, and laws without envelopes."""
+    for means in ([0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0], [0.001, 0.999, 0.5]):
+        rewards = np.random.default_rng(1).random((len(means), 300)) < np.array(means)[:, None]
+        played = play(sb.ThompsonSampling(len(means), prior=prior), rewards, 300, False, True)
+        assert len(played.arms) == 300
+
+
 def test_gaussian_python_and_compiled_draw_the_same() -> None:
     rewards = np.random.default_rng(1).normal([[0.1], [0.5]], 1.0, (2, 300))
     for prior in (None, (0.0, 2.0)):
@@ -166,6 +175,9 @@ def test_a_live_agent_draws_at_every_decision() -> None:
         ({"prior": 2.0}, r"prior=2.0: expected two numbers, \(a, b\) of a Beta prior"),
         ({"prior": ("1", "2")}, "expected two numbers"),
         ({"prior": (0.0, 0.0), "reward_range": None, "sigma": 1.0}, r"prior\[1\]=0.0"),
+        ({"prior": (0.0, 1e60), "reward_range": None, "sigma": 1.0}, "times sigma=1.0"),
+        ({"prior": (1e200, 1.0), "reward_range": None, "sigma": 1.0}, "expected a mean up to 1e"),
+        ({"prior": (1e-200, 1.0)}, r"prior\[0\]=1e-200"),
         ({"prior": [1], "reward_range": None, "sigma": 1.0}, r"\(mean, deviation\)"),
         ({"arms": "some"}, "accepted are 'all' and 'candidates'"),
         ({"arms": "candidates"}, "only a structure"),

@@ -85,9 +85,10 @@ def expected_mean(betas: Betas, arm: int) -> float:
 
 @compilable
 def deviation(betas: Betas, arm: int) -> float:
-    """Return the standard deviation of the law of an arm's mean."""
-    mean = expected_mean(betas, arm)
-    return math.sqrt(mean * (1.0 - mean) / (betas.a[arm] + betas.b[arm] + 1.0))
+    """Return the standard deviation of the law of an arm's mean; it is above 0."""
+    a, b = betas.a[arm], betas.b[arm]
+    counts = a + b
+    return math.sqrt(a / counts * (b / counts) / (counts + 1.0))
 
 
 @compilable
@@ -162,11 +163,11 @@ def write_leader(quiet: Quiet, betas: Betas, limit: int) -> bool:
     leader, level = quiet.envelopes.leader[0], quiet.envelopes.level[0]
     a, b = betas.a[leader], betas.b[leader]
     least = write_lower_tail(quiet.envelopes, betas, leader, 1.0)
-    if least > math.log(MOST_LEADER):
+    growth = math.log((1.0 - level) * (a + b + 1.0) / (b + 1.0))  # by each further miss, or less
+    if least > math.log(MOST_LEADER) or growth <= 0.0:  # not above 0: among 10^16 counts or more
         return False
     most = math.log(max(0.5 * quiet.others[0], 0.1 / limit))
     most = min(max(most, least + LOG_TWO), math.log(MOST_LEADER))
-    growth = math.log((1.0 - level) * (a + b + 1.0) / (b + 1.0))  # by each further miss, or less
     further = min((most - least) / growth, most_misses(level, a, b) - 1.0, 1e15)
     misses = 1.0 + math.floor(further)
     while write_lower_tail(quiet.envelopes, betas, leader, misses) > most + LOG_TWO:

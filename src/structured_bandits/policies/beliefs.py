@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.checks import checked_above, checked_number, numbers
+from structured_bandits.checks import checked_number, numbers
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data
-from structured_bandits.policies.base import Rewards, checked_scale
+from structured_bandits.policies.base import LARGEST, Rewards, checked_scale
+
+WIDEST = 1e50  # a normal prior's deviation over sigma: its square is a number
 
 
 class Belief(NamedTuple):
@@ -36,14 +38,19 @@ def checked_belief(prior: Any, rewards: Rewards) -> tuple[Belief, tuple[float, f
     """Return the belief of a prior, and the prior as plain numbers; None is the default one."""
     if math.isfinite(rewards.bottom):
         a, b = (1.0, 1.0) if prior is None else _pair(prior, "(a, b) of a Beta prior")
-        pair = checked_above("prior[0]", a, 0.0), checked_above("prior[1]", b, 0.0)
+        pair = checked_scale("prior[0]", a), checked_scale("prior[1]", b)
         return Belief(False, *pair, rewards.bottom, rewards.top - rewards.bottom), pair
     if prior is None:
         return Belief(True, 0.0, 0.0, 0.0, rewards.sigma), None
     mean, deviation = _pair(prior, "(mean, deviation) of a normal prior, or None")
     pair = checked_number("prior[0]", mean), checked_scale("prior[1]", deviation)
-    worth = (rewards.sigma / pair[1]) ** 2
-    return Belief(True, pair[0], worth, 0.0, rewards.sigma), pair
+    ratio = rewards.sigma / pair[1]
+    if abs(pair[0]) > LARGEST or not 1.0 / WIDEST <= ratio <= WIDEST:
+        raise ParameterError(
+            f"prior={prior!r}: expected a mean up to {LARGEST:g}, and a deviation of {1.0 / WIDEST:g} "
+            f"to {WIDEST:g} times sigma={rewards.sigma!r}; use other units, or None for no prior"
+        )
+    return Belief(True, pair[0], ratio * ratio, 0.0, rewards.sigma), pair
 
 
 def _pair(prior: Any, accepted: str) -> tuple[float, float]:
