@@ -103,16 +103,7 @@ class KLUCB(IndexPolicy, _KLUCB):
     def streak(self, state: IndexState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the arm with the highest index as long as it is sure to have it."""
         growth = Growth(1.0, self.c)
-        if self.pulls_in_all > 0:
-            front = front_of(state.indices, self.playable)
-        elif math.isfinite(self.bottom):
-            budget = budget_at(growth, math.log(now.t + 1))
-            front = kl_front(state.data, state.means, self.playable, budget)
-        else:
-            budget = budget_at(growth, math.log(now.t + 1))
-            for place in range(len(self.playable)):
-                write_index(state, self.playable[place], budget, self.sigma, self.bottom)
-            front = front_of(state.indices, self.playable)
+        front = front_now(self, state, budget_at(growth, math.log(now.t + 1)))
         if now.limit == 1 or front.highest == math.inf or not math.isfinite(self.bottom):
             return certain_streak(front.arm, 1, 0)  # without pulls or bounds no more is certain
         if self.pulls_in_all == 0:
@@ -124,6 +115,17 @@ class KLUCB(IndexPolicy, _KLUCB):
         take_in(state, outcome, self.bottom, self.top)
         if self.pulls_in_all > 0:
             note_plus_index(state, outcome.arm, self)
+
+
+@compilable
+def front_now(policy: Any, state: IndexState, budget: float) -> Front:
+    """Return which arm leads; `budget` is that of the plain variant, "++" has its indices already."""
+    if policy.pulls_in_all == 0 and math.isfinite(policy.bottom):
+        return kl_front(state.data, state.means, policy.playable, budget)
+    if policy.pulls_in_all == 0:
+        for place in range(len(policy.playable)):
+            write_index(state, policy.playable[place], budget, policy.sigma, policy.bottom)
+    return front_of(state.indices, policy.playable)
 
 
 @compilable
