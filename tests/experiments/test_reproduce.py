@@ -299,7 +299,7 @@ OWN = 'structure = "models.csv"\ntruth = "families"\nhorizon = 100\n[policies.SA
         (
             "[policies.SAE]",
             "[policies.SAEE]",
-            "kind='SAEE' is unknown; accepted are ASAE, GreedyMLE, ImprovedUCB, SAE, SUCB, UCB, WAGP",
+            "kind='SAEE' is unknown; accepted are ASAE, GreedyMLE, ImprovedUCB, OSSB, SAE, SUCB, UCB, WAGP",
         ),
         (
             "alpha = 2.0",
