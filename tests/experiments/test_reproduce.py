@@ -35,6 +35,7 @@ from structured_bandits.experiments.paper.claims import CLAIMS
 from structured_bandits.experiments.paper.words import PRESETS
 from structured_bandits.experiments.saved_runs import RunOptions, gather
 from structured_bandits.experiments.settings import read_experiment
+from structured_bandits.policies.base import POLICIES
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["reproduce", "fig2a", "fig3a", "fig1-left", "--preset", "figures", "--runs", "4"]
@@ -299,8 +300,7 @@ OWN = 'structure = "models.csv"\ntruth = "families"\nhorizon = 100\n[policies.SA
         (
             "[policies.SAE]",
             "[policies.SAEE]",
-            "kind='SAEE' is unknown; accepted are ASAE, GreedyMLE, IMED, ImprovedUCB, KLUCB, MOSS, "
-            "SAE, SUCB, UCB, UCBV, WAGP",
+            f"kind='SAEE' is unknown; accepted are {', '.join(POLICIES)}",
         ),
         (
             "alpha = 2.0",

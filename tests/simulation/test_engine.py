@@ -241,11 +241,12 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path, engine: str, workers: int) -> None:
             if __name__ == "__main__":
                 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells may have it ignored
                 world = sb.Bernoulli([0.5, 0.6])
-                sb.simulate(sb.GreedyMLE(sb.FiniteStructure([[0.5, 0.6]])), world, 10, runs=2)
+                models = sb.FiniteStructure([[0.5, 0.6]])
+                policy = sb.GreedyMLE(models, reward_range=None, sigma=0.5)  # a pull, a plan
+                sb.simulate(policy, world, 10, runs=2)
                 print("playing", flush=True)
                 try:
-                    sb.simulate(sb.GreedyMLE(sb.FiniteStructure([[0.5, 0.6]])), world, 10**15,
-                                runs=4, engine={engine!r}, workers={workers})
+                    sb.simulate(policy, world, 10**15, runs=4, engine={engine!r}, workers={workers})
                 except KeyboardInterrupt:
                     print("stopped", flush=True)
         """)
