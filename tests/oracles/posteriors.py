@@ -156,9 +156,7 @@ class Weights(Mixture):
         self.log_bases = [[(log(one), log(zero)) for one, zero in row] for row in self.bases]
         means = np.array(self.rows, float)
         if sigma is None:
-            pairs = np.array(
-                [[[float(log(x)) for x in pair] for pair in row] for row in self.bases]
-            )
+            pairs = np.array(self.log_bases, float)
             self.of_sums, self.of_pulls = pairs[:, :, 0] - pairs[:, :, 1], pairs[:, :, 1]
         else:
             self.of_sums, self.of_pulls = means / sigma**2, -(means**2) / (2 * sigma**2)
@@ -415,6 +413,8 @@ def largest_mean(laws: Sequence[tuple[Fraction, Fraction, Fraction]], trace: Tra
                 trace.note(exactly[i], exactly[first])
         near = [i for i in near if laws[i] == laws[first]]
     elif top == 1:
+        for i in near:
+            trace.note(means[i], top)
         near = [i for i in near if means[i] == 1]
     trace.ties += len(near) > 1
     return near[0]
@@ -527,17 +527,19 @@ def expected_gain(
 
 def belief(table: Table, weights: Sequence[Any], sigma: float | None = None) -> Belief:
     """What the probabilities of the models, all positive, say of each arm."""
-    rows = [tuple(map(MP.mpf, row)) for row in table]  # exact: floats have 53 bits, these 200
+    rows = [[float(mean) for mean in row] for row in table]
     if sigma is None and not all(0 <= mean <= 1 for row in rows for mean in row):
         raise ValueError("information about rewards in [0, 1] needs means in [0, 1]")
     weights, best = [MP.mpf(w) for w in weights], [highest(row) for row in rows]
     members = [{m for m, b in enumerate(best) if b == i} for i in range(len(rows[0]))]
     groups = [group for group in members if group]
-    pairs = list(zip(weights, rows, strict=True))
+    arms = [[MP.mpf(mean) for mean in column] for column in zip(*rows, strict=True)]
+    tops = [MP.mpf(max(row)) for row in rows]
+    regrets = [[top - mean for top, mean in zip(tops, means, strict=True)] for means in arms]
     return Belief(
         [MP.fsum(weights[m] for m in group) for group in members],
-        [MP.fsum(w * (max(row) - row[i]) for w, row in pairs) for i in range(len(rows[0]))],
-        [expected_gain(means, weights, groups, sigma) for means in zip(*rows, strict=True)],
+        [MP.fdot(zip(weights, losses, strict=True)) for losses in regrets],
+        [expected_gain(means, weights, groups, sigma) for means in arms],
     )
 
 
@@ -584,7 +586,7 @@ def directed_arm(now: Belief, u: Any, trace: Trace) -> int:
     arms = range(len(now.best))
     if not any(now.gain):
         arm = next(i for i in arms if now.best[i] >= max(now.best) * (1 - SAME))
-        note_rivals(trace, [(i, 1 - now.best[i] / now.best[arm]) for i in arms if i != arm])
+        note_rivals(trace, [1 - now.best[i] / now.best[arm] for i in arms if i != arm])
         return arm
     trace.closest = min(
         [trace.closest, *(float(x) for x in now.gain + now.regret if 0 < x < SMALLEST)]
@@ -597,9 +599,9 @@ def directed_arm(now: Belief, u: Any, trace: Trace) -> int:
         least = min(mix.ratio for mix in mixes)
         mix = next(mix for mix in mixes if mix.ratio <= least * (1 + SAME))
         arm, ratio = mix.arm(u), mix.ratio
-        note_rivals(trace, [(mix.low, mix.weight - MP.mpf(u))])
-    others = [other for other in mixes if other.arm(u) != arm]
-    note_rivals(trace, [(o.arm(u), 1 - ratio / o.ratio if o.ratio else o.ratio) for o in others])
+        note_rivals(trace, [mix.weight - MP.mpf(u)])
+    others = [mix.ratio for mix in mixes if mix.arm(u) != arm]
+    note_rivals(trace, [1 - ratio / other if other else other for other in others])
     return arm
 
 
@@ -608,9 +610,9 @@ def pure_ratio(now: Belief, arm: int) -> Real:
     return MP.mpf(0) if lost == 0 else lost / told * lost
 
 
-def note_rivals(trace: Trace, rivals: Sequence[tuple[int, Real]]) -> None:
-    """Note the distances of other choices, those below 25 digits as ties."""
-    note_distances(trace, [0.0 if abs(gap) <= SAME else float(gap) for _, gap in rivals])
+def note_rivals(trace: Trace, gaps: Sequence[Real]) -> None:
+    """Note the distances of other choices; those of 25 digits that agree are ties."""
+    note_distances(trace, [0.0 if abs(gap) <= SAME else float(gap) for gap in gaps])
 
 
 def ids(
@@ -625,6 +627,9 @@ def ids(
 
     If no arm has a gain, the arm most likely to be best is played. If an arm alone is optimal it is
     played, the lowest such arm. Otherwise the first pair i < j with the least ratio; i iff u < its weight.
+    ``closest`` is the least distance of u from a weight, and of the ratios of two mixes that play different
+    arms with this u, relative to the larger; it is tiny where floats may take a tiny regret or gain for 0.
+    Here numbers are sums of logarithms: what agrees to 25 digits counts as equal.
     """
     game = Game(len(table[0]), rewards)
     state = Weights(table, game, prior, sigma=sigma)
@@ -635,7 +640,7 @@ def ids(
             now = belief([table[m] for m in alive], state.precise(alive), sigma)
         arm = directed_arm(now, u, game.trace)
         game.pull(arm)
-        if len({table[m][arm] for m in alive}) > 1:  # otherwise the reward changes no belief
+        if len({row[arm] for row in table}) > 1:  # otherwise the reward changes no belief
             now = None
     return game.trace
 

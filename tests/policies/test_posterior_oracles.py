@@ -299,3 +299,10 @@ def test_ossb_keeps_every_arm_going_with_epsilon() -> None:
     assert posteriors.ossb(one, [[1] * 99] * 3, 50, [[0, 4, 0]]).arms.count(2) == 1
     trace = posteriors.ossb(one, [[1] * 99] * 3, 6, [[0, 4, 0]], epsilon=0.5)
     assert trace.arms == [0, 1, 2, 0, 1, 2]
+
+
+def test_forgotten_models_come_back() -> None:
+    """60 failures leave a mean of 1 a weight of (2e-6)**60 < e**-700; each success doubles it again."""
+    table = [[0.5, 0.25], [1.0, 0.25]]
+    assert posteriors.posterior(table, [60, 0], [0, 0]).tolist() == [1.0, 0.0]
+    assert posteriors.posterior(table, [60 + 1200, 0], [1200, 0])[1] > 0.99
