@@ -20,14 +20,19 @@ def compilable(function: Function) -> Function:
     return function
 
 
-def chosen_by_class(choose: Callable[[type], Callable[..., Any]]) -> Callable[[Function], Function]:
-    """Note a function that hands its arguments to `choose(type(first argument))`.
+def chosen_by_class(
+    cases: dict[type, Callable[..., Any]], otherwise: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return a function that hands its arguments to the one for the class of the first argument.
 
     Compiled code then holds the chosen one only, and none of the others.
     """
 
-    def note(function: Function) -> Function:
-        CHOICES.append((function, choose))
-        return function
+    def choose(kind: type) -> Callable[..., Any]:
+        return cases.get(kind, otherwise)
 
-    return note
+    def chosen(first: Any, *others: Any) -> Any:
+        return choose(type(first))(first, *others)
+
+    CHOICES.append((chosen, choose))
+    return chosen

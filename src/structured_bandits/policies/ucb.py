@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -139,17 +138,6 @@ def lead_length(room: float, miss: float, drift: float, width: float) -> tuple[f
     return length, misses
 
 
-def streaks_for(kind: type) -> Callable[..., Streak]:
-    """Return how UCB plays with intervals of this kind."""
-    return radius_streak if kind is Hoeffding else divergence_streak
-
-
-@chosen_by_class(streaks_for)
-def index_streak(widths: Intervals, *situation: Any) -> Streak:
-    """Pull the arm with the highest index as long as it is sure to have it."""
-    return streaks_for(type(widths))(widths, *situation)
-
-
 def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> Streak:
     """Play by mean + radius: `leads.highest_index`, from numbers kept for each arm."""
     limit = now.limit
@@ -189,3 +177,7 @@ def divergence_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now)
     if now.limit == 1 or front.highest == math.inf:
         return certain_streak(front.arm, 1, 0)
     return kl_streak(state, state.playable, front, growth, now, policy.top)
+
+
+#: Pull the arm with the highest index as long as it is sure to have it.
+index_streak = chosen_by_class({Hoeffding: radius_streak}, divergence_streak)

@@ -161,39 +161,18 @@ def _sae(truth: Truth, horizon: int, name: str, policy: SAE) -> list[Bound]:
     rest = _scale(truth, policy) * count * (1.0 + _failing(policy))
     sum_hard = cost_over_hardness(truth, hard)
     sum_gaps = sum(1.0 / float(truth.gaps[arm]) for arm in truth.costly_arms)
-    printed = 4.0 * (1.0 + beta**2) * log * sum_hard + 2.0 * count
+    values = 4.0 * width * sum_hard + rest, 16.0 * width * sum_gaps + rest
+    gaps_only = "SAE, gaps only (Proposition 1)"
     if sharper:
         return [
-            Bound(
-                "SAE (Theorem 3, i and i*)", name, "upper", 4.0 * width * sum_hard + rest, checks
-            ),
-            Bound(
-                "SAE, gaps only (Proposition 1)",
-                name,
-                "upper",
-                16.0 * width * sum_gaps + rest,
-                checks,
-            ),
+            Bound("SAE (Theorem 3, i and i*)", name, "upper", values[0], checks),
+            Bound(gaps_only, name, "upper", values[1], checks),
         ]
+    printed = 4.0 * (1.0 + beta**2) * log * sum_hard + 2.0 * count, 8.0 * width * sum_gaps + rest
+    erratum = "I-1, I-5" if beta == 1.0 else "I-1"
     return [
-        Bound(
-            "SAE (Theorem 3)",
-            name,
-            "upper",
-            4.0 * width * sum_hard + rest,
-            checks,
-            printed,
-            "I-1, I-5" if beta == 1.0 else "I-1",
-        ),
-        Bound(
-            "SAE, gaps only (Proposition 1)",
-            name,
-            "upper",
-            16.0 * width * sum_gaps + rest,
-            checks,
-            8.0 * width * sum_gaps + rest,
-            "I-16",
-        ),
+        Bound("SAE (Theorem 3)", name, "upper", values[0], checks, printed[0], erratum),
+        Bound(gaps_only, name, "upper", values[1], checks, printed[1], "I-16"),
     ]
 
 

@@ -13,8 +13,7 @@ sqrt(log t), and an end set by the chosen arm with the furthest mean that may co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -76,17 +75,6 @@ def write_narrowed_box(data: Data, level: Intervals, margin: float, box: Box) ->
     high -= margin
 
 
-def choosing_for(kind: type) -> Callable[..., int]:
-    """Return how the length of a plan is found with intervals of this kind."""
-    return tangent_length if kind is Hoeffding else span_length
-
-
-@chosen_by_class(choosing_for)
-def choice_length(level: Intervals, *situation: Any) -> int:
-    """Return a number of pulls, from 1 to its limit, in which an arm is certain to stay the choice."""
-    return choosing_for(type(level))(level, *situation)
-
-
 def tangent_length(
     level: Hoeffding,
     cells: IntervalCells,
@@ -124,15 +112,8 @@ def span_length(
     return searched_length(cells, arm, prospect, data, work)
 
 
-def outside_for(kind: type) -> Callable[..., float]:
-    """Return how long the set stays empty with intervals of this kind."""
-    return gaps_length if kind is Hoeffding else no_length
-
-
-@chosen_by_class(outside_for)
-def outside_length(level: Intervals, *situation: Any) -> float:
-    """Return for how many pulls of an arm every cell surely stays out."""
-    return outside_for(type(level))(level, *situation)
+#: A number of pulls, from 1 to its limit, in which an arm is certain to stay the choice.
+choice_length = chosen_by_class({Hoeffding: tangent_length}, span_length)
 
 
 def gaps_length(
@@ -162,6 +143,10 @@ def no_length(
 ) -> float:
     """Return 0.0: with KL intervals an empty set is looked at again after each pull."""
     return 0.0
+
+
+#: For how many pulls of an arm every cell surely stays out.
+outside_length = chosen_by_class({Hoeffding: gaps_length}, no_length)
 
 
 class Threat(NamedTuple):

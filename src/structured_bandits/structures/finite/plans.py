@@ -7,7 +7,6 @@ test goes down the ranking in the same way.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structured_bandits.arrays import Ints
@@ -42,17 +41,6 @@ if TYPE_CHECKING:
     from structured_bandits.structures.finite.cells import FiniteCells
 
 
-def choosing_for(kind: type) -> Callable[..., int]:
-    """Return how the length of a plan is found with intervals of this kind."""
-    return tangent_length if kind is Hoeffding else searched_length
-
-
-@chosen_by_class(choosing_for)
-def choice_length(level: Intervals, *situation: Any) -> int:
-    """Return a number of pulls, from 1 to its limit, in which an arm is certain to stay the choice."""
-    return choosing_for(type(level))(level, *situation)
-
-
 def tangent_length(
     level: Hoeffding, cells: FiniteCells, arm: int, prospect: Prospect, data: Data, work: Watches
 ) -> int:
@@ -78,15 +66,8 @@ def searched_length(
     return certain_pulls(outlook, outlook, arm, Now(prospect.t, prospect.limit))
 
 
-def outside_for(kind: type) -> Callable[..., float]:
-    """Return how long the set stays empty with intervals of this kind."""
-    return gaps_length if kind is Hoeffding else no_length
-
-
-@chosen_by_class(outside_for)
-def outside_length(level: Intervals, *situation: Any) -> float:
-    """Return for how many pulls of an arm every model surely stays out."""
-    return outside_for(type(level))(level, *situation)
+#: A number of pulls, from 1 to its limit, in which an arm is certain to stay the choice.
+choice_length = chosen_by_class({Hoeffding: tangent_length}, searched_length)
 
 
 def gaps_length(level: Hoeffding, arm: int, prospect: Prospect, data: Data, work: Watches) -> float:
@@ -97,6 +78,10 @@ def gaps_length(level: Hoeffding, arm: int, prospect: Prospect, data: Data, work
 def no_length(level: Intervals, arm: int, prospect: Prospect, data: Data, work: Watches) -> float:
     """Return 0.0: with KL intervals an empty set is looked at again after each pull."""
     return 0.0
+
+
+#: For how many pulls of an arm every model surely stays out.
+outside_length = chosen_by_class({Hoeffding: gaps_length}, no_length)
 
 
 class Outlook(NamedTuple):
