@@ -17,6 +17,7 @@ from structured_bandits.experiments.paper.structures import (
     figure1_right,
     figure1_right_as_curves,
 )
+from structured_bandits.planning import curve_plans
 from structured_bandits.protocol import Outcome
 
 LEFT = figure1_left()
@@ -111,23 +112,66 @@ def random_curve(index: int) -> tuple[sb.ModelTS, np.ndarray]:
     return policy, case.rewards[:, :150].astype(float)
 
 
-def test_curves_are_planned_as_they_are_played_pull_by_pull() -> None:
+Tape = tuple[sb.ModelTS, np.ndarray, np.ndarray, list[int]]
+
+
+@pytest.fixture(scope="module")
+def tapes() -> list[Tape]:
+    """Return policies, rewards and uniforms with the arms of pull-by-pull play."""
     rng = np.random.default_rng(9)
-    lengths = []
-    for index in range(60):
+    found = []
+    for index in range(48):
         policy, rewards = random_curve(index)
         if index % 3 == 0:
             truth = LEFT.means(rng.random())[:, None]
             policy, rewards = sb.ModelTS(LEFT), (rng.random((3, 200)) < truth).astype(float)
-        horizon = rewards.shape[1]
-        uniforms = (
-            hostile_uniforms(policy, rewards, horizon, rng) if index % 2 else rng.random(horizon)
-        )
-        planned, longest = play_tape(policy, rewards, uniforms, planning=True)
+        uniforms = rng.random(rewards.shape[1])
+        if index % 2:
+            uniforms = hostile_uniforms(policy, rewards, len(uniforms), rng)
         each, _ = play_tape(policy, rewards, uniforms, planning=False)
-        assert planned.arms == each.arms, index
+        found.append((policy, rewards, uniforms, each.arms))
+    return found
+
+
+def test_curves_are_planned_as_they_are_played_pull_by_pull(tapes: list[Tape]) -> None:
+    lengths = []
+    for index, (policy, rewards, uniforms, arms) in enumerate(tapes):
+        planned, longest = play_tape(policy, rewards, uniforms, planning=True)
+        assert planned.arms == arms, index
         lengths.append(longest)
-    assert sum(length > 10 for length in lengths) >= 30, lengths
+    assert sum(length > 10 for length in lengths) >= 24, lengths
+
+
+@pytest.mark.parametrize("factor", [0.2, 0.0])
+def test_a_bound_that_is_too_small_is_noticed(
+    tapes: list[Tape], monkeypatch: pytest.MonkeyPatch, factor: float
+) -> None:
+    """By 0.2 for the odds at the end, by 0 for all odds but those of now."""
+    real = curve_plans.panel_odds
+    monkeypatch.setattr(curve_plans, "panel_odds", lambda *given: factor * real(*given))
+    assert any(
+        play_tape(policy, rewards, uniforms, planning=True)[0].arms != arms
+        for policy, rewards, uniforms, arms in tapes
+    )
+
+
+def test_the_odds_at_the_corners_bound_those_inside() -> None:
+    """Of stretches of any means, for any evidence of the leader's own models."""
+    rng = np.random.default_rng(10)
+    for _ in range(200):
+        low, high = np.sort(rng.uniform(0.02, 0.98, (2, 3)), axis=0)
+        panels = curve_plans.Panels(rng.normal(-3.0, 1.0, 3), low, high)
+        own = curve_plans.Own(*(-rng.exponential(0.7, 2)), 0.0)
+        length = int(rng.integers(2, 10))
+        misses = int(rng.integers(0, length + 1))
+        bound = curve_plans.panel_odds(panels, 3, own, 1.0, length, misses)
+        now = np.exp(panels.logs).sum()
+        inside = max(
+            curve_plans.odds_at(panels, 3, own, float(o), float(z))
+            for z in range(misses + 1)
+            for o in range(length - z + 1)
+        )
+        assert inside <= max(now, bound) * (1.0 + 1e-12)
 
 
 def test_curves_play_alike_compiled_and_in_python() -> None:
@@ -138,17 +182,6 @@ def test_curves_play_alike_compiled_and_in_python() -> None:
             for compiled in (True, False)
         ]
         assert ways[0] == ways[1], index
-
-
-def test_plans_on_a_curve_have_the_law_of_pull_by_pull_play() -> None:
-    policies, world = {"ModelTS": sb.ModelTS(LEFT)}, sb.Bernoulli(LEFT.means(0.165))
-    regret = [
-        sb.simulate(policies, world, 150, runs=4_000, seed=seed, planning=planning).regret[
-            "ModelTS"
-        ]
-        for seed, planning in ((1, True), (2, False))
-    ]
-    assert stats.ks_2samp(*(each[:, -1] for each in regret)).pvalue > 1e-3
 
 
 def test_single_models_among_intervals_need_a_prior() -> None:

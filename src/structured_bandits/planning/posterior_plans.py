@@ -142,9 +142,9 @@ def thinned(
     arm = drawn.arm
     slopes = slopes_of(posterior, belief, arm)
     aim = worth_a_plan(drawn.odds, memory, arm, limit)
-    most, heavy_ones = light_reach(posterior, belief, memory, slopes, arm, aim, share)
+    most, heavy_ones = light_reach(posterior, belief, memory, slopes, arm, aim, share, limit)
     light = aim * (1.0 - heavy_ones / len(belief.logs))
-    length = int(min(most, limit - 1.0))
+    length = int(most)
     while length > 0:
         misses = int(share * length)
         heavy = heavy_odds(belief, slopes, memory.heavy[:heavy_ones], length, misses)
@@ -164,14 +164,15 @@ def light_reach(
     arm: int,
     aim: float,
     share: float,
+    limit: int,
 ) -> tuple[float, int]:
-    """Return for how many pulls each light model adds at most its share of `aim` to the odds.
+    """Return for how many further pulls each light model adds at most its share of `aim` to the odds.
 
     And how many models have more weight than that already: these are listed as heavy ones.
     """
     models = len(belief.logs)
     threshold = math.log(aim / models) + slopes.log_weight
-    most = math.inf
+    most = limit - 1.0
     size = 0
     for model in range(models):
         if posterior.starts[arm] <= model < posterior.starts[arm + 1]:
@@ -184,7 +185,8 @@ def light_reach(
             hit = slopes.per_hit[model] - slopes.mean_hit
             miss = slopes.per_miss[model] - slopes.mean_miss
             slope = steepest(hit, miss, share)
-            most = min(most, slack / slope) if slope > 0.0 else most
+            if slope * most > slack:  # rarely: divisions are dear
+                most = slack / slope
     return most, size
 
 
