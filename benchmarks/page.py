@@ -11,7 +11,9 @@ from rows import FOLDER, Row, number
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 TITLES = {  # in the order of the page
     "policies": "Policies against hand-written loops",
-    "peers": "UCB1 beside other libraries",
+    "field": "The field's policies against hand-written loops",
+    "peers": "Beside other libraries",
+    "same_tapes": "Other libraries on the same tapes",
     "bounds": "What bounds SUCB and UCB",
     "engine": "The engine and its surroundings",
     "workers": "Workers",
