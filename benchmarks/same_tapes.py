@@ -1,10 +1,10 @@
 """Index policies of other libraries on the same tapes of rewards: index for index (`make bench`).
 
 A peer's policy plays 2,000 pulls on a tape, in an environment of its own (tape_driver.py). Ours is told
-the same rewards and decides by the same clock: theirs reads the pulls that were made, one less than ours.
-Then two questions: is the arm that the peer plays one that our index calls best, and how far are its
-indices from ours? Peers break ties at random, and their indices have an error, so an arm counts as best if
-its index is within `tolerance` of the highest.
+the same rewards and has the peer's clock, which reads the pulls that were made, one less than ours. Then
+two questions: is the arm that the peer plays one that our index calls best, and how far are its indices
+from ours? Peers break ties at random, and their indices have an error, so an arm counts as best if its
+index is within `tolerance` of the highest.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MATCHES = [
 
 
 def our_indices(policy: Any, tape: Any, arms: list[int]) -> Any:
-    """Return our indices before each pull, given what the pulls of these arms pay, by the peer's clock."""
+    """Return our indices before each of the peer's pulls, by the peer's clock."""
     state = policy.init()
     rng = np.random.default_rng(0)  # no index policy draws from it
     indices, pulls = np.empty((len(arms), ARMS)), [0] * ARMS
