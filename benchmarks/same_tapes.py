@@ -1,10 +1,10 @@
 """Index policies of other libraries on the same tapes of rewards: index for index (`make bench`).
 
 A peer's policy plays 2,000 pulls on a tape, in an environment of its own (tape_driver.py). Ours is told
-the same rewards and has the peer's clock, which reads the pulls that were made, one less than ours. Then
-two questions: is the arm that the peer plays one that our index calls best, and how far are its indices
-from ours? Peers break ties at random, and their indices have an error, so an arm counts as best if its
-index is within `tolerance` of the highest.
+the same rewards and has the peer's clock, which reads the pulls that were made, one less than ours. A
+pull agrees if all indices of the peer are ours and its arm has the highest of ours, both within the error
+that the peer's indices have. (Arms alone would not do: peers break ties at random, and an index with a
+wrong clock mostly names the same arm.)
 """
 
 from __future__ import annotations
@@ -65,18 +65,22 @@ def our_indices(policy: Any, tape: Any, arms: list[int]) -> Any:
 
 
 def compare(match: Match, tape: Any, answer: dict[str, Any]) -> tuple[int, float]:
-    """Return how many of the peer's arms our index calls best, and the largest difference of indices."""
+    """Return how many of the peer's pulls agree, and the largest difference of indices."""
     ours = our_indices(match.ours, tape, answer["arms"])
     played = ours[np.arange(PULLS), answer["arms"]]
-    agreeing = int((played >= ours.max(axis=1) - match.tolerance).sum())
-    known = [t for t, indices in enumerate(answer["indices"]) if indices is not None]
-    theirs = np.array([answer["indices"][t] for t in known])
-    return agreeing, float(np.abs(theirs - ours[known]).max())
+    apart = np.array(
+        [
+            0.0 if theirs is None else np.abs(mine - theirs).max()
+            for mine, theirs in zip(ours, answer["indices"], strict=True)
+        ]
+    )
+    agree = (played >= ours.max(axis=1) - match.tolerance) & (apart <= match.tolerance)
+    return int(agree.sum()), float(apart.max())
 
 
 def row(match: Match, tape: Any) -> Row:
     """Play a match."""
-    work = f"{match.peer}: pulls of {PULLS:,} of an arm that our index calls best"
+    work = f"{match.peer}: pulls that agree, of {PULLS:,}"
     try:
         described = {"name": match.peer, "arms": ARMS, "horizon": PULLS}
         peer = Contestant(python_of(match.peer.split()[0]), "tape_driver.py", described)
