@@ -70,13 +70,16 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def interleaved(contestants: dict[str, Callable[[], Any]], repetitions: int) -> dict[str, float]:
+def interleaved(
+    contestants: dict[str, Callable[[], Any]], repetitions: int, warm: bool = False
+) -> dict[str, float]:
     """Return the median seconds of each; they take turns, so that a busy machine disturbs all alike.
 
-    Every contestant is called once before, untimed, so that nothing compiles on the clock.
+    Every contestant is called once before, untimed, so that nothing compiles on the clock, unless they
+    are `warm` already.
     """
     times: dict[str, list[float]] = {name: [] for name in contestants}
-    for work in contestants.values():
+    for work in contestants.values() if not warm else ():
         work()
     for _ in range(repetitions):
         for name, work in contestants.items():

@@ -2,7 +2,7 @@
 
 A peer's policy plays 2,000 pulls on a tape, in an environment of its own (tape_driver.py). Ours is told
 the same rewards and has the peer's clock, which reads the pulls that were made, one less than ours. A
-pull agrees if all indices of the peer are ours and its arm has the highest of ours, both within the error
+pull agrees if all indices of the peer are ours and its arm has the highest of ours, within the error
 that the peer's indices have. (Arms alone would not do: peers break ties at random, and an index with a
 wrong clock mostly names the same arm.)
 """
