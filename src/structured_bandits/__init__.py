@@ -26,6 +26,7 @@ from structured_bandits.live.agent import Agent, Decision
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.improved_ucb import ImprovedUCB
+from structured_bandits.policies.model_ts import ModelTS
 from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
@@ -92,6 +93,7 @@ __all__ = [
     "ImprovedUCB",
     "MeansOutsideUnitIntervalWarning",
     "MissingExtraError",
+    "ModelTS",
     "Now",
     "Outcome",
     "OutputError",

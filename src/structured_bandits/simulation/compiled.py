@@ -30,6 +30,7 @@ from structured_bandits.compilable import COMPILABLE
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.planning.corners import ConvexCondition
 from structured_bandits.planning.lookahead import LooksAhead
+from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
 from structured_bandits.simulation import engine
@@ -42,6 +43,7 @@ PROTOCOLS = (
     StreakLike,
     LooksAhead,
     ConvexCondition,
+    Sampling,
     WorldLike,
     StoppingWorld,
     Cells,

@@ -1,0 +1,190 @@
+"""How long the odds against a leader stay low while it is pulled: thinned plans (docs/planning.md 20.2).
+
+Odds are the weight of the models in which another arm is best over that of the leader's own. After o
+hits and z misses of the leader the first is a sum of exponentials of affine functions; the second is, by
+Jensen's inequality, at least its present value times exp(o g1 + z g0), with g1 and g0 the mean evidence
+of the leader's models. So the odds are at most a convex function, equal to them now, and its value at the
+corners of what may come bounds them (`corners`).
+
+That many models are cheap to judge: one with little weight stays below its share of a bound T for a number
+of pulls that is a quotient. Only the heavy ones need exponentials.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.compilable import compilable
+from structured_bandits.planning.confidence import Data
+from structured_bandits.planning.corners import Reach
+from structured_bandits.planning.posterior import Belief, TablePosterior
+from structured_bandits.planning.posterior_draws import (
+    LEAD,
+    NO_PLAN,
+    Drawn,
+    OddsReach,
+    PlanMemory,
+    draw_from,
+)
+from structured_bandits.planning.thinning import Thinning, next_uniform
+
+MOST_ODDS = 0.98 / LEAD  # with more odds against it the leader may be none
+REST = 4  # decisions for an arm before another plan is tried, if the last one failed
+
+
+class Slopes(NamedTuple):
+    """How the odds against an arm move: the evidence of all models, and the mean of the arm's own."""
+
+    per_hit: Floats
+    per_miss: Floats
+    mean_hit: float
+    mean_miss: float
+    log_weight: float  # of the arm
+
+
+class TableSampling(TablePosterior):
+    """The posterior over the models of a table, to draw arms from."""
+
+    def draw_arm(self, belief: Belief, thinning: Thinning, rng: np.random.Generator) -> Drawn:
+        """Draw a model; return its best arm."""
+        return draw_from(belief.arms, next_uniform(thinning, rng))
+
+    def odds_reach(
+        self, belief: Belief, memory: PlanMemory, drawn: Drawn, data: Data, limit: int
+    ) -> OddsReach:
+        """Return how long the odds against the leader, which was drawn, stay low."""
+        arm = drawn.arm
+        if self.agreed[arm]:  # its rewards say nothing about the models
+            return OddsReach(Reach(limit - 1, limit - 1), drawn.odds * margin(limit))
+        if memory.resting[arm] > 0:
+            memory.resting[arm] -= 1
+            return NO_PLAN
+        share = miss_share(self, data, arm)
+        found = thinned(self, belief, memory, drawn, share, limit)
+        memory.lengths[arm] = found.reach.length
+        memory.resting[arm] = 0 if found.reach.length > 0 else REST
+        return found
+
+
+@compilable
+def margin(length: int) -> float:
+    """Return a factor for rounding: of numbers of size one, and of sums over `length` pulls."""
+    return 1.0 + 1e-11 + 1e-14 * length
+
+
+@compilable
+def slopes_of(posterior: TablePosterior, belief: Belief, arm: int) -> Slopes:
+    """Return how the odds against `arm` move with its hits and misses."""
+    per_hit, per_miss = posterior.per_hit[arm], posterior.per_miss[arm]
+    hit = 0.0
+    miss = 0.0
+    for model in range(posterior.starts[arm], posterior.starts[arm + 1]):
+        hit += belief.weights[model] * per_hit[model]
+        miss += belief.weights[model] * per_miss[model]
+    weight = belief.arms[arm]
+    return Slopes(per_hit, per_miss, hit / weight, miss / weight, math.log(weight))
+
+
+@compilable
+def miss_share(posterior: TablePosterior, data: Data, arm: int) -> float:
+    """Return which share of the pulls may be misses: about two deviations more than so far.
+
+    Any number is right; after few pulls there is no telling, so 1.
+    """
+    pulls = data.pulls[arm]
+    if pulls <= 8:
+        return 1.0
+    mean = (data.sums[arm] / pulls - posterior.bottom) / (posterior.top - posterior.bottom)
+    return min(1.0, 1.0 - mean + 2.0 * math.sqrt((mean * (1.0 - mean) + 0.02) / pulls))
+
+
+@compilable
+def thinned(
+    posterior: TablePosterior,
+    belief: Belief,
+    memory: PlanMemory,
+    drawn: Drawn,
+    share: float,
+    limit: int,
+) -> OddsReach:
+    """Return a reach with odds not far above those of now, or so low that they will not matter.
+
+    All models that are light together add at most `light` to the odds.
+    """
+    arm = drawn.arm
+    slopes = slopes_of(posterior, belief, arm)
+    light = max(drawn.odds, 0.25 / min(limit, 2 * memory.lengths[arm] + 2))
+    most, heavy_ones = light_reach(posterior, belief, memory, slopes, arm, light, share)
+    length = int(min(most, limit - 1.0))
+    while length > 0:
+        misses = int(share * length)
+        heavy = heavy_odds(belief, slopes, memory.heavy, heavy_ones, length, misses)
+        if heavy <= 2.0 * light or (heavy + light) * length <= 0.5:
+            bound = (light + heavy) * margin(length)
+            return OddsReach(Reach(length, misses), bound) if bound <= MOST_ODDS else NO_PLAN
+        length //= 2
+    return NO_PLAN
+
+
+@compilable
+def light_reach(
+    posterior: TablePosterior,
+    belief: Belief,
+    memory: PlanMemory,
+    slopes: Slopes,
+    arm: int,
+    light: float,
+    share: float,
+) -> tuple[float, int]:
+    """Return for how many pulls each light model adds at most its share of `light` to the odds.
+
+    And how many models have more weight than that already: these are listed as heavy ones.
+    """
+    models = len(belief.logs)
+    threshold = math.log(light / models) + slopes.log_weight
+    most = math.inf
+    size = 0
+    for model in range(models):
+        if posterior.starts[arm] <= model < posterior.starts[arm + 1]:
+            continue
+        slack = threshold - belief.logs[model]
+        if slack < 0.0:
+            memory.heavy[size] = model
+            size += 1
+        else:
+            hit = slopes.per_hit[model] - slopes.mean_hit
+            miss = slopes.per_miss[model] - slopes.mean_miss
+            slope = max(hit, miss * share, hit + (miss - hit) * share)
+            most = min(most, slack / slope) if slope > 0.0 else most
+    return most, size
+
+
+@compilable
+def heavy_odds(
+    belief: Belief, slopes: Slopes, heavy: Ints, size: int, length: int, misses: int
+) -> float:
+    """Return the largest sum over the heavy models at the corners of what may come."""
+    now = 0.0
+    hits_only = 0.0
+    misses_only = 0.0
+    both = 0.0
+    for place in range(size):
+        model = heavy[place]
+        log = belief.logs[model] - slopes.log_weight
+        hit = slopes.per_hit[model] - slopes.mean_hit
+        miss = slopes.per_miss[model] - slopes.mean_miss
+        now += math.exp(log)
+        hits_only += capped_exp(log + length * hit)
+        misses_only += capped_exp(log + misses * miss)
+        both += capped_exp(log + (length - misses) * hit + misses * miss)
+    return max(max(now, hits_only), max(misses_only, both))
+
+
+@compilable
+def capped_exp(x: float) -> float:
+    """Return exp(x), or exp(700) where that is too large to be of use."""
+    return math.exp(min(x, 700.0))

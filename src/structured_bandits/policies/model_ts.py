@@ -1,0 +1,148 @@
+"""ModelTS: play the best arm of a model that is drawn from the posterior."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.checks import checked_above
+from structured_bandits.errors import ParameterError
+from structured_bandits.planning.confidence import Data, fresh_data
+from structured_bandits.planning.posterior_draws import PlanMemory, Sampling, fresh_plan_memory
+from structured_bandits.planning.posterior_plans import TableSampling
+from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.planning.thinning import Thinning, draw_wait, end_wait, fresh_thinning
+from structured_bandits.policies.base import (
+    Rewards,
+    StreakPolicy,
+    StructuredPolicy,
+    checked_cells,
+    checked_rewards,
+    registered,
+)
+from structured_bandits.policies.evidence import checked_prior, evidence_of
+from structured_bandits.protocol import Now, Outcome
+from structured_bandits.structures.base import Structure
+
+
+class ModelTSState(NamedTuple):
+    """What was seen of each arm; the rest is scratch."""
+
+    data: Data
+    belief: Any
+    plans: PlanMemory
+    thinning: Thinning
+
+
+class _ModelTS(NamedTuple):
+    posterior: Sampling
+    sigma: float
+    bottom: float
+    top: float
+
+
+@registered
+class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
+    """Draw a model from the posterior and play its best arm (posterior sampling over models).
+
+    `prior` are positive weights of the models, equal ones by default, and `temper`, at most 1,
+    multiplies the log-likelihood: less than 1 lets the policy learn more cautiously. Rewards in a range
+    count as a share of a success, which is exact for rewards of 0 and 1 and a quasi-likelihood
+    otherwise; without a range they are Gaussian with deviation `sigma` (docs/mathematics.md 2.17).
+
+    Pulls of an arm that nearly all of the posterior is for are skipped exactly: the arms are the very
+    ones of pull-by-pull play with the same uniform numbers (docs/planning.md 20).
+    """
+
+    randomised = True
+    asks = ("table",)
+
+    prior: Any
+    temper: float
+
+    def __new__(
+        cls,
+        structure: Structure,
+        prior: Any = None,
+        temper: float = 1.0,
+        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        sigma: float | None = None,
+    ) -> ModelTS:
+        """Check the parameters."""
+        cells = checked_cells(cls, structure)
+        rewards = checked_rewards(reward_range, sigma)
+        share = checked_temper(temper)
+        posterior = table_sampling(cells.table, cells.best, prior, share, rewards)
+        policy = super().__new__(cls, posterior, *rewards)
+        policy.structure = structure
+        policy.prior = prior
+        policy.temper = share
+        return policy
+
+    def init(self) -> ModelTSState:
+        """Return a fresh state."""
+        belief = self.posterior.fresh_belief()
+        arms = len(belief.arms)
+        plans = fresh_plan_memory(arms, len(belief.weights))
+        return ModelTSState(fresh_data(arms), belief, plans, fresh_thinning())
+
+    def restore(self, state: ModelTSState) -> None:
+        """Compute the posterior from all data."""
+        self.posterior.believe(state.belief, state.data)  # type: ignore[attr-defined]
+
+    def forget(self, state: ModelTSState) -> None:
+        """Compute the posterior from all data: it must not depend on how these came in."""
+        self.restore(state)
+
+    def streak(self, state: ModelTSState, now: Now, rng: np.random.Generator) -> Streak:
+        """Pull the best arm of a model that is drawn; of a leader as long as no other can be drawn."""
+        drawn = self.posterior.draw_arm(state.belief, state.thinning, rng)
+        if now.limit == 1 or drawn.odds == math.inf or not math.isfinite(self.bottom):
+            return certain_streak(drawn.arm, 1, 0)
+        found = self.posterior.odds_reach(state.belief, state.plans, drawn, state.data, now.limit)
+        if found.reach.length == 0:
+            return certain_streak(drawn.arm, 1, 0)
+        bound = found.odds / (1.0 + found.odds)  # on the probability of another arm
+        further = min(draw_wait(state.thinning, bound, rng), found.reach.length)
+        misses = found.reach.misses
+        surely = 1 + min(further, misses)
+        return Streak(drawn.arm, surely, 1 + further, misses, 0, self.top)
+
+    def end_streak(self, state: ModelTSState, outcome: Outcome) -> None:
+        """Add the pulls and the sum of their rewards, to the data and to the posterior."""
+        state.data.pulls[outcome.arm] += outcome.pulls
+        state.data.sums[outcome.arm] += outcome.total
+        self.posterior.take_in(state.belief, outcome)
+        end_wait(state.thinning, outcome.pulls)
+
+    def plan(self, state: ModelTSState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
+        """Plan one pull: a live agent may never come to the end of a wait."""
+        quota[:] = 0
+        quota[self.posterior.draw_arm(state.belief, state.thinning, rng).arm] = 1
+        return 0
+
+
+def checked_temper(temper: Any) -> float:
+    """Return a number above 0, at most 1."""
+    share = checked_above("temper", temper, 0.0)
+    if share > 1.0:
+        raise ParameterError(f"temper={temper!r}: expected a number above 0, at most 1")
+    return share
+
+
+def table_sampling(
+    table: Floats, best: Ints, prior: Any, temper: float, rewards: Rewards
+) -> TableSampling:
+    """Return the posterior over the models of a table (models x arms)."""
+    evidence = evidence_of(table, rewards)
+    hit = miss = evidence.per_reward
+    if math.isfinite(rewards.bottom):
+        hit = rewards.top * evidence.per_reward + evidence.per_pull
+        miss = rewards.bottom * evidence.per_reward + evidence.per_pull
+    else:
+        miss = evidence.per_pull
+    logs = checked_prior(prior, len(table))
+    return TableSampling(logs, temper * hit, temper * miss, best, (rewards.bottom, rewards.top))
