@@ -30,6 +30,7 @@ from structured_bandits.policies.model_ts import ModelTS
 from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
+from structured_bandits.policies.thompson_sampling import ThompsonSampling
 from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.wagp import WAGP
 from structured_bandits.protocol import Now, Outcome, Paid, Seen
@@ -110,6 +111,7 @@ __all__ = [
     "StructureError",
     "StructuredBanditsError",
     "Tape",
+    "ThompsonSampling",
     "analyse",
     "concave",
     "intersection",

@@ -1,0 +1,292 @@
+"""Quiet stretches of Thompson sampling: pulls at which nothing can happen, without a draw for each.
+
+The *leader* is the arm with the highest expected mean. Fix a level below it and above the others. If
+the leader's drawn mean is above the level and the others' are not, the leader is played. The opposite
+needs an arm in a tail of its law, and arms in tails are drawn by envelopes (planning/envelopes.py):
+while nobody proposes nobody is in a tail. How many decisions pass before somebody proposes is geometric,
+and drawn at once (docs/planning.md 19.2).
+
+What is known of the next decision when a stretch ends, that somebody proposes or that nobody does, is
+kept: to forget it would be a bias. The leader's envelope holds for any ones and for a number of misses,
+and a stretch ends when there are as many; so what is known at its end is still right.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.compilable import compilable
+from structured_bandits.planning.envelopes import (
+    Betas,
+    Envelopes,
+    accepted_mean,
+    fresh_envelopes,
+    mean_beyond,
+    most_misses,
+    write_lower_tail,
+    write_upper_tail,
+)
+from structured_bandits.planning.streaks import Streak, certain_streak
+
+NOBODY = -1  # no leader: there are no envelopes
+NOT_WAITING = -1
+NOTHING, NOBODY_PROPOSES, SOMEBODY_PROPOSES = 0, 1, 2
+
+# What follows decides how long stretches are, not whether they are right.
+MOST_OTHERS = 0.2  # of how often the others may propose for a stretch to be worth its making
+MOST_LEADER = 0.1  # and the leader
+FEWEST_COUNTS = 6.0  # of the leader, the prior's included
+GROWTH = 1.5  # of the leader's counts, after which another level may be better
+REST = 2  # single pulls after an attempt that was not worth it
+
+
+class Quiet(NamedTuple):
+    """The envelopes, and the stretch that is being played, if any. One number each but for these."""
+
+    envelopes: Envelopes
+    others: Floats  # minus the logarithm of the probability that none of the others proposes
+    chance: Floats  # the probability that somebody proposes
+    until: Floats  # counts of the leader up to which the level is kept
+    leader: Ints
+    misses: Ints  # of the leader, for which its envelope holds
+    wait: Ints  # pulls of the leader before somebody proposes; NOT_WAITING if there is no stretch
+    known: Ints  # of the next decision
+    rest: Ints  # single pulls before the next attempt
+
+
+@compilable
+def fresh_quiet(arms: int) -> Quiet:
+    """Return the memory before the first pull: nothing is known of the next decision."""
+    return Quiet(
+        fresh_envelopes(arms),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(1),
+        np.full(1, NOBODY),
+        np.zeros(1, np.int64),
+        np.full(1, NOT_WAITING),
+        np.full(1, NOTHING),
+        np.zeros(1, np.int64),
+    )
+
+
+# --------------------------------------------------------------------------------- envelopes
+
+
+@compilable
+def expected_mean(betas: Betas, arm: int) -> float:
+    """Return the expected mean of an arm."""
+    return float(betas.a[arm] / (betas.a[arm] + betas.b[arm]))
+
+
+@compilable
+def deviation(betas: Betas, arm: int) -> float:
+    """Return the standard deviation of the law of an arm's mean."""
+    mean = expected_mean(betas, arm)
+    return math.sqrt(mean * (1.0 - mean) / (betas.a[arm] + betas.b[arm] + 1.0))
+
+
+@compilable
+def highest_expected(betas: Betas, playable: Ints) -> int:
+    """Return the arm with the highest expected mean."""
+    leader = playable[0]
+    for arm in playable:
+        if expected_mean(betas, arm) > expected_mean(betas, leader):
+            leader = arm
+    return int(leader)
+
+
+@compilable
+def good_level(betas: Betas, playable: Ints, leader: int) -> float:
+    """Return a level at which few arms propose.
+
+    Equally many deviations from the leader and from the arm that is nearest in this sense; and a little
+    lower, since the leader can wait: it is pulled all the time, so its law becomes narrower.
+    """
+    mean, spread = expected_mean(betas, leader), deviation(betas, leader)
+    level = mean - 10.0 * spread
+    for arm in playable:
+        if arm != leader:
+            other, width = expected_mean(betas, arm), deviation(betas, arm)
+            between = (other * spread + mean * width) / (spread + width)
+            level = max(level, between - 1.5 * spread)
+    return level
+
+
+@compilable
+def write_others(quiet: Quiet, betas: Betas, playable: Ints) -> bool:
+    """Choose leader and level and write the others' envelopes; return whether that is worth it."""
+    quiet.leader[0] = NOBODY
+    leader = highest_expected(betas, playable)
+    counts = betas.a[leader] + betas.b[leader]
+    level = good_level(betas, playable, leader)
+    if counts < FEWEST_COUNTS or not 0.0 < level < 1.0:
+        return False
+    quiet.envelopes.level[0] = level
+    others = 0.0
+    for arm in playable:
+        if arm != leader:
+            mass = write_upper_tail(quiet.envelopes, betas, arm)
+            others -= math.log1p(-min(mass, 0.5))
+    if others > MOST_OTHERS:
+        return False
+    quiet.leader[0] = leader
+    quiet.others[0] = others
+    quiet.until[0] = GROWTH * counts
+    return True
+
+
+@compilable
+def write_leader(quiet: Quiet, betas: Betas, limit: int) -> bool:
+    """Write the leader's envelope for a good number of misses; return whether that is worth it.
+
+    Each miss makes its mass grow. It may become twice what it is, half of the others', or so small that
+    the leader hardly proposes in all pulls that are left.
+    """
+    leader, level = quiet.leader[0], quiet.envelopes.level[0]
+    a, b = betas.a[leader], betas.b[leader]
+    least = write_lower_tail(quiet.envelopes, betas, leader, 1.0)
+    if least > MOST_LEADER:
+        return False
+    mass = min(max(2.0 * least, 0.5 * quiet.others[0], 0.1 / limit), MOST_LEADER)
+    growth = math.log((1.0 - level) * (a + b + 1.0) / (b + 1.0))  # by each further miss, or less
+    further = min(math.log(mass / least) / growth, most_misses(level, a, b) - 1.0, 1e15)
+    misses = 1.0 + math.floor(further)
+    while write_lower_tail(quiet.envelopes, betas, leader, misses) > 2.0 * mass:
+        misses = max(1.0, math.floor(0.5 * misses))  # with one its mass is `least` again
+    quiet.misses[0] = int(misses)
+    quiet.chance[0] = -math.expm1(math.log1p(-quiet.envelopes.masses[leader]) - quiet.others[0])
+    return True
+
+
+@compilable
+def write_envelopes(quiet: Quiet, betas: Betas, playable: Ints, limit: int) -> bool:
+    """Write envelopes that hold from now on; return whether a stretch is worth its making."""
+    leader = quiet.leader[0]
+    kept = leader != NOBODY and betas.a[leader] + betas.b[leader] <= quiet.until[0]
+    ready = kept and write_leader(quiet, betas, limit)
+    if not ready:
+        ready = write_others(quiet, betas, playable) and write_leader(quiet, betas, limit)
+    if not ready:
+        quiet.leader[0] = NOBODY
+        quiet.rest[0] = REST
+    return ready
+
+
+# --------------------------------------------------------------------------------- decisions
+
+
+@compilable
+def first_proposer(quiet: Quiet, playable: Ints, rng: np.random.Generator) -> int:
+    """Draw the place of the first arm that proposes, given that some arm does."""
+    u = rng.uniform(0.0, quiet.chance[0])
+    reached, silence = 0.0, 1.0
+    for place in range(len(playable) - 1):
+        mass = quiet.envelopes.masses[playable[place]]
+        reached += silence * mass
+        silence *= 1.0 - mass
+        if u < reached:
+            return place
+    return len(playable) - 1
+
+
+@compilable
+def arm_of_proposals(
+    quiet: Quiet, betas: Betas, playable: Ints, rng: np.random.Generator
+) -> int:
+    """Return the arm with the highest draw, given that some arm proposes."""
+    leader, level = quiet.leader[0], quiet.envelopes.level[0]
+    first = first_proposer(quiet, playable, rng)
+    choice, highest = NOBODY, level
+    leader_mean = math.inf  # that is, above the level
+    for place in range(first, len(playable)):
+        arm = playable[place]
+        if place == first or rng.random() < quiet.envelopes.masses[arm]:
+            side = -1.0 if arm == leader else 1.0
+            mean = accepted_mean(quiet.envelopes, betas, arm, side, rng)
+            if arm == leader and not math.isnan(mean):
+                leader_mean = mean
+            elif mean > highest:  # not if it is nan
+                choice, highest = arm, mean
+    if choice == NOBODY:
+        if leader_mean > level:
+            return int(leader)
+        return highest_below(quiet, betas, playable, leader_mean, rng)
+    if leader_mean > level and mean_beyond(level, betas, leader, 1.0, rng) > highest:
+        return int(leader)
+    return int(choice)
+
+
+@compilable
+def highest_below(
+    quiet: Quiet, betas: Betas, playable: Ints, leader_mean: float, rng: np.random.Generator
+) -> int:
+    """Return the arm with the highest draw, given that all are at most the level, and the leader's."""
+    choice, highest = quiet.leader[0], leader_mean
+    for arm in playable:
+        if arm != quiet.leader[0]:
+            mean = mean_beyond(quiet.envelopes.level[0], betas, arm, -1.0, rng)
+            if mean > highest:
+                choice, highest = arm, mean
+    return int(choice)
+
+
+# --------------------------------------------------------------------------------- stretches
+
+
+@compilable
+def leader_streak(
+    quiet: Quiet, decided: int, limit: int, top: float, rng: np.random.Generator
+) -> Streak:
+    """Draw how long nobody proposes after `decided` pulls of the leader, and return the streak.
+
+    It ends with the last miss for which the leader's envelope holds.
+    """
+    quiet.wait[0] = decided + rng.geometric(quiet.chance[0]) - 1
+    length = min(quiet.wait[0], limit)
+    misses = quiet.misses[0]
+    return Streak(int(quiet.leader[0]), min(length, misses), length, misses - 1, 0, top)
+
+
+@compilable
+def quiet_streak(
+    quiet: Quiet, betas: Betas, playable: Ints, limit: int, top: float, rng: np.random.Generator
+) -> Streak:
+    """Return the next pulls; a streak of no pull if all means have to be drawn."""
+    known = quiet.known[0]
+    if known == NOTHING:
+        if quiet.rest[0] > 0:
+            quiet.rest[0] -= 1
+            return certain_streak(NOBODY, 0, 0)
+        if not write_envelopes(quiet, betas, playable, limit):
+            return certain_streak(NOBODY, 0, 0)
+        streak = leader_streak(quiet, 0, limit, top, rng)
+        if streak.length > 0:
+            return streak
+    arm = int(quiet.leader[0])
+    if known != NOBODY_PROPOSES:
+        arm = arm_of_proposals(quiet, betas, playable, rng)
+    quiet.wait[0] = NOT_WAITING
+    if arm != quiet.leader[0] or not write_envelopes(quiet, betas, playable, limit):
+        return certain_streak(arm, 1, 0)
+    if arm != quiet.leader[0]:  # another one leads now
+        return certain_streak(arm, 1, 0)
+    return leader_streak(quiet, 1, limit, top, rng)
+
+
+@compilable
+def end_quiet(quiet: Quiet, arm: int, pulls: int) -> None:
+    """Note what is known of the next decision after `pulls` pulls of an arm."""
+    if quiet.wait[0] == NOT_WAITING:
+        quiet.known[0] = NOTHING
+    elif pulls == quiet.wait[0]:
+        quiet.known[0] = SOMEBODY_PROPOSES
+    else:
+        quiet.known[0] = NOBODY_PROPOSES
+    quiet.wait[0] = NOT_WAITING
+    if arm != quiet.leader[0]:
+        quiet.leader[0] = NOBODY
