@@ -11,9 +11,23 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 COMPILABLE: list[Callable[..., Any]] = []
+CHOICES: list[tuple[Callable[..., Any], Callable[[type], Callable[..., Any]]]] = []
 
 
 def compilable(function: Function) -> Function:
     """Note `function` as one that compiled code may call; return it unchanged."""
     COMPILABLE.append(function)
     return function
+
+
+def chosen_by_class(choose: Callable[[type], Callable[..., Any]]) -> Callable[[Function], Function]:
+    """Note a function that hands its arguments to `choose(type(first argument))`.
+
+    Compiled code then holds the chosen one only, and none of the others.
+    """
+
+    def note(function: Function) -> Function:
+        CHOICES.append((function, choose))
+        return function
+
+    return note

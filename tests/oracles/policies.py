@@ -20,6 +20,7 @@ from oracles.structures import (
     Models,
     Real,
     Rewards,
+    Set,
     Structure,
     Surd,
     Trace,
@@ -209,10 +210,11 @@ def sae(
     alpha: float = 2.0,
     beta: float = 1.0,
     sigma: float = 0.5,
+    box: Callable[[Structure, Game], Set] = Confidence,
 ) -> Trace:
     """SAE (docs/mathematics.md 2.5) tuned for n pulls, played for horizon pulls."""
     game = Game(structure.n_arms, rewards)
-    confidence, active = Confidence(structure, game), structure.optimal
+    confidence, active = box(structure, game), structure.optimal
     level = width_constant(alpha, sigma) * log(exact(horizon if n is None else n))
     if level == 0 and horizon > 1:
         raise ValueError("n = 1 asks for one pull in every phase: the phases would never end")
@@ -236,10 +238,11 @@ def asae(
     phase_counter: str = "period",
     period_end: str = "truncate",
     sigma: float = 0.5,
+    box: Callable[[Structure, Game], Set] = Confidence,
 ) -> Trace:
     """ASAE (docs/mathematics.md 2.6) with its four switches: periods of SAE with n_k = 2**((1 + eta)**k)."""
     game = Game(structure.n_arms, rewards)
-    confidence, last_optimal = Confidence(structure, game), structure.optimal
+    confidence, last_optimal = box(structure, game), structure.optimal
     for k in count():
         power = (1 + real(exact(eta))) ** k
         length = ceiling(MP.mpf(2) ** power, game.trace, horizon)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import mpmath
 import numpy as np
@@ -41,6 +41,10 @@ class Trace:
     at the next one. ``closest`` is the smallest relative distance of two numbers whose order
     mattered; for a cell it is what is left of it, or what is missing, as a part of the cell.
     ``updates`` has (t, pulls, active arms before, active arms after) at the end of every phase.
+
+    ``coincidences`` are decisions, counted from 0, at which numbers that stem from different data
+    came out equal, such as 2 kl(0, 1/2) = log 4. No rounding can be asked to see that: what is sure
+    is ``arms[: coincidences[0]]``.
     """
 
     arms: list[int] = field(default_factory=list)
@@ -51,6 +55,7 @@ class Trace:
     updates: list[tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = field(
         default_factory=list
     )
+    coincidences: list[int] = field(default_factory=list)
 
     def note(self, lhs: Any, rhs: Any) -> None:
         """Record the relative distance of two numbers of the same type, unless they are equal."""
@@ -246,6 +251,13 @@ class Game:
 
     def mean(self, arm: int) -> Fraction:
         return Fraction(self.sums[arm], self.unit * self.counts[arm])
+
+
+class Set(Protocol):
+    """A set of models that fit the data so far, at a level that says how wide its boxes are."""
+
+    def arms(self, level: Real) -> list[int]:
+        """The arms that are best somewhere in the set."""
 
 
 class Confidence:

@@ -14,6 +14,7 @@ import mpmath
 import numpy as np
 
 from structured_bandits.planning.confidence import Prospect
+from structured_bandits.planning.intervals import Hoeffding
 from structured_bandits.planning.leads import lead_drift
 from structured_bandits.planning.tangents import (
     FOREVER,
@@ -71,7 +72,7 @@ def draw(rng: np.random.Generator) -> tuple[Tangents, float]:
     share = rng.random() * pulls
     total = bottom * pulls + (top - bottom) * (np.floor(share) if rng.random() < 0.7 else share)
     factor = (top - bottom) ** 2 * float(10 ** rng.uniform(-2.0, 0.7))
-    prospect = Prospect(t, t, factor, factor * math.log(t + 1), bottom, top)
+    prospect = Prospect(t, t, factor, Hoeffding(factor * math.log(t + 1)), bottom, top)
     at = tangents(prospect, pulls, float(total))
     near = at.mean + at.radius * rng.choice([-1.0, 1.0, rng.normal(), 3.0 * rng.normal()])
     return at, float(near + 0.05 * at.radius * rng.normal())
@@ -142,7 +143,7 @@ def test_what_holds_for_a_length_does() -> None:
 
 def test_means_outside_the_rewards_are_reached_at_the_start_if_at_all() -> None:
     """Such a mean may be within the radius now and out of it later."""
-    at = tangents(Prospect(9, 100, 1.0, math.log(10.0), 0.0, 1.0), 2, 2.0)
+    at = tangents(Prospect(9, 100, 1.0, Hoeffding(math.log(10.0)), 0.0, 1.0), 2, 2.0)
     assert at.mean + at.radius > 1.5
     assert limits_for(at, 50.0).unreached_high >= at.mean + at.radius
 

@@ -10,16 +10,18 @@ import pytest
 from support.cases import draw_case
 
 from structured_bandits.planning.confidence import Data, fresh_box, write_box
+from structured_bandits.planning.intervals import Chernoff, Hoeffding
 from structured_bandits.planning.watches import INSIDE, NO_ARM, SEVERAL
 
 CASES, STEPS = 100, 60
+WIDTHS = [Hoeffding(0.0), Chernoff(0.0, 0.0, 1.0)]
 
 
 class Kept:
     """A structure's cells with data that grow; some steps bring data of several arms, or none."""
 
-    def __init__(self, cells: Any, rng: np.random.Generator) -> None:
-        self.cells, self.rng = cells, rng
+    def __init__(self, cells: Any, rng: np.random.Generator, widths: Any) -> None:
+        self.cells, self.rng, self.widths = cells, rng, widths
         self.arms = cells.arm_count()
         self.pulls, self.sums = np.zeros(self.arms, np.int64), np.zeros(self.arms)
         self.work = cells.workspace()
@@ -44,21 +46,23 @@ class Kept:
             self.pulls[arm] += count
             self.sums[arm] += self.rng.binomial(count, self.mean[arm])
         changed = NO_ARM if not len(arms) else arms[0] if len(arms) == 1 else SEVERAL
-        budget = self.factor * math.log(max(2, int(self.pulls.sum())) + 1)
+        level = self.widths.at(self.factor * math.log(max(2, int(self.pulls.sum())) + 1))
         data, box = Data(self.pulls, self.sums), fresh_box(self.arms)
-        choice = self.cells.choose(int(changed), data, budget, fresh_box(self.arms), self.work)
-        write_box(data, budget, box)
+        choice = self.cells.choose(int(changed), data, level, fresh_box(self.arms), self.work)
+        write_box(data, level, box)
         assert choice == self.cells.optimistic_arm(box, self.cells.fresh_notes())
         self.choices.append(choice)
         return box
 
 
+@pytest.mark.parametrize("widths", WIDTHS, ids=["hoeffding", "kl"])
 @pytest.mark.parametrize("kind", ["finite", "curves"])
-def test_the_choice_is_that_of_the_whole_set(kind: str) -> None:
+def test_the_choice_is_that_of_the_whole_set(kind: str, widths: Any) -> None:
     empty = changes = 0
     for index in range(CASES):
         rng = np.random.default_rng([3, index])
-        kept = Kept(draw_case(31, index, kind, full_size=index % 10 == 0).structure.cells, rng)
+        case = draw_case(31, index, kind, full_size=index % 10 == 0)
+        kept = Kept(case.structure.cells, rng, widths)
         for _ in range(STEPS):
             kept.step()
         empty += kept.choices.count(-1)
@@ -67,12 +71,13 @@ def test_the_choice_is_that_of_the_whole_set(kind: str) -> None:
     assert changes > 100
 
 
-def test_the_models_inside_are_those_that_fit() -> None:
+@pytest.mark.parametrize("widths", WIDTHS, ids=["hoeffding", "kl"])
+def test_the_models_inside_are_those_that_fit(widths: Any) -> None:
     """And each model outside is outside on the arm that watches it, beyond that arm's gap."""
     left = returned = 0
     for index in range(CASES):
         cells = draw_case(32, index, "finite", full_size=index % 10 == 0).structure.cells
-        kept = Kept(cells, np.random.default_rng([4, index]))
+        kept = Kept(cells, np.random.default_rng([4, index]), widths)
         before = np.ones(len(cells.best), bool)
         for _ in range(STEPS):
             low, high = kept.step()

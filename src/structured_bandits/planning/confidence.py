@@ -1,8 +1,8 @@
 """Confidence boxes: what the pulls so far say of the means (paper, Algorithm 1 line 7).
 
-A model is kept when every arm's mean lies within the radius of its empirical mean, strictly; an arm
-that was never pulled says nothing. All policies share these formulas, so equal alpha means equal
-widths everywhere.
+A model is kept when every arm's mean lies in the open interval of means that fit its data; an arm that
+was never pulled says nothing. Two kinds of intervals are known (planning/intervals.py). All policies
+share them, so equal alpha means equal widths everywhere.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
-
-RELATIVE_ERROR = 2e-14  # a generous bound on that of a mean, a radius or a sum of the two
+from structured_bandits.planning.intervals import RELATIVE_ERROR, Intervals
 
 
 class Data(NamedTuple):
@@ -57,45 +56,44 @@ def radius_growth(time: float, log_time: float) -> float:
 
 
 @compilable
-def write_interval(arm: int, data: Data, budget: float, box: Box) -> None:
+def write_interval(arm: int, data: Data, level: Intervals, box: Box) -> None:
     """Write the open interval of means of one arm that fit its data."""
     pulls = data.pulls[arm]
     if pulls > 0:
-        mean = data.sums[arm] / pulls
-        radius = math.sqrt(budget / pulls)
-        box.low[arm] = mean - radius
-        box.high[arm] = mean + radius
+        low, high = level.interval(pulls, data.sums[arm])
+        box.low[arm] = low
+        box.high[arm] = high
     else:
         box.low[arm] = -math.inf
         box.high[arm] = math.inf
 
 
 @compilable
-def write_box(data: Data, budget: float, box: Box) -> None:
-    """Write the open box of means that fit: mean -/+ sqrt(budget / pulls) for each pulled arm."""
+def write_box(data: Data, level: Intervals, box: Box) -> None:
+    """Write the open box of means that fit the data."""
     for arm in range(len(data.pulls)):
-        write_interval(arm, data, budget, box)
+        write_interval(arm, data, level, box)
 
 
-def centres_and_radii(data: Data, budget: float) -> tuple[Floats, Floats]:
-    """Return the middle and half the width of the box, all arms at once, up to rounding.
+def box_of(data: Data, level: Intervals) -> Box:
+    """Return the box, all arms at once, up to rounding; for plain Python.
 
-    For certificates in plain Python, which have a margin for it.
+    For certificates, which have a margin for it.
     """
-    counts = np.maximum(data.pulls, 1)
-    return data.sums / counts, np.where(data.pulls > 0, np.sqrt(budget / counts), np.inf)
+    low, high = level.intervals(data.pulls, data.sums)
+    return Box(low, high)
 
 
 class Prospect(NamedTuple):
     """What a plan is made for: at most `limit` pulls after `t`, with rewards in [bottom, top].
 
-    The budget is factor * log(t + 1) and grows.
+    The budget of the intervals is factor * log(t + 1), which is `level.budget` now, and grows.
     """
 
     t: int
     limit: int
     factor: float
-    budget: float
+    level: Intervals
     bottom: float
     top: float
 
@@ -103,18 +101,20 @@ class Prospect(NamedTuple):
 class Ahead(NamedTuple):
     """What can have happened after some more pulls of one arm, whatever rewards came.
 
-    The arm's empirical mean lies in [lowest, highest] and its radius is `radius`; a model can have come
-    within the radius only if its mean of the arm is inside (band_low, band_high). The other arms have
-    the data they had; `budget` is that of the last of these pulls. `margin` is what rounding may do to
-    a mean: certificates hold with this to spare, so near a tie nothing is certified.
+    `floor` and `roof` are the ends of the arm's interval if its rewards were the highest, `ceiling` is
+    the upper end if they were the least; a model can have come to fit only if its mean of the arm is
+    inside (band_low, band_high). The other arms have the data they had; `level` is that of the last of
+    these pulls and `pulls` are those of the arm by then. `margin` is what rounding may do to a mean:
+    all ends have it to spare, so near a tie nothing is certified.
     """
 
-    lowest: float
-    highest: float
-    radius: float
+    floor: float
+    roof: float
+    ceiling: float
     band_low: float
     band_high: float
-    budget: float
+    pulls: int
+    level: Intervals
     margin: float
 
 
@@ -125,23 +125,45 @@ def rounding_margin(bottom: float, top: float, budget: float) -> float:
 
 
 @compilable
-def after_pulls(pulls: int, total: float, extra: int, prospect: Prospect, budget: float) -> Ahead:
+def after_pulls(pulls: int, total: float, extra: int, prospect: Prospect) -> Ahead:
     """Return what `extra` more pulls can do to an arm with `pulls` pulls summing to `total`.
 
-    The band is that of the last pull and holds for the earlier ones too: for a mean m <= top,
-    (top - m) j + sqrt(budget_j (pulls + j)) grows with j, so a model once reachable from below stays
-    so (docs/planning.md 2.3), and likewise from above. For means outside the rewards' range this fails,
-    so a band that leaves the range has no end on that side.
+    The band is that of the last pull and holds for the earlier ones too: a model once reachable from
+    below stays so (docs/planning.md 2.3, 16.3), and likewise from above. For means outside the rewards'
+    range this fails, so a band that leaves the range has no end on that side.
     """
     count = pulls + extra
-    lowest = (total + extra * prospect.bottom) / count
-    highest = (total + extra * prospect.top) / count
-    radius = math.sqrt(budget / count)
-    margin = rounding_margin(prospect.bottom, prospect.top, budget)
-    band_low = lowest - radius - margin
-    band_high = highest + radius + margin
+    level = prospect.level.at(prospect.factor * math.log(prospect.t + 1 + extra))
+    margin = rounding_margin(prospect.bottom, prospect.top, level.budget)
+    lowest, ceiling = level.interval(count, total + extra * prospect.bottom)
+    floor, highest = level.interval(count, total + extra * prospect.top)
+    band_low = lowest - margin
+    band_high = highest + margin
     if band_low < prospect.bottom:
         band_low = -math.inf
     if band_high > prospect.top:
         band_high = math.inf
-    return Ahead(lowest, highest, radius, band_low, band_high, budget, margin)
+    return Ahead(
+        floor + margin,
+        highest - margin,
+        ceiling - margin,
+        band_low,
+        band_high,
+        count,
+        level,
+        margin,
+    )
+
+
+def with_more_margin(ahead: Ahead, more: float) -> Ahead:
+    """Return the same with this much more to spare."""
+    return Ahead(
+        ahead.floor + more,
+        ahead.roof - more,
+        ahead.ceiling - more,
+        ahead.band_low - more,
+        ahead.band_high + more,
+        ahead.pulls,
+        ahead.level,
+        ahead.margin + more,
+    )

@@ -20,7 +20,8 @@ def coin_divergence(x: float, q: float) -> float:
     """Return d(x, q) for x and q in [0, 1]; infinite where q excludes an outcome that x allows.
 
     With e = q - x as -x log(1 + e / x) - (1 - x) log(1 - e / (1 - x)), which stays accurate for close
-    x and q, where the textbook's quotients have lost their digits.
+    x and q, where the textbook's quotients have lost their digits; far apart it is these that are
+    accurate.
     """
     if x <= 0.0:
         return math.inf if q >= 1.0 else -math.log1p(-q)
@@ -29,8 +30,10 @@ def coin_divergence(x: float, q: float) -> float:
     if q <= 0.0 or q >= 1.0:
         return math.inf
     e = q - x
-    value = -x * math.log1p(e / x) - (1.0 - x) * math.log1p(-e / (1.0 - x))
-    return max(value, 0.0)
+    of_ones = math.log1p(e / x) if 2.0 * q > x else math.log(q / x)
+    other, rest = 1.0 - x, 1.0 - q
+    of_zeros = math.log1p(-e / other) if 2.0 * rest > other else math.log(rest / other)
+    return max(-x * of_ones - other * of_zeros, 0.0)
 
 
 @compilable

@@ -1,4 +1,4 @@
-"""Upper confidence indices, mean + radius: which arm leads, and how fast a lead is lost."""
+"""Upper confidence indices, such as mean + radius: which arm leads, and how fast a lead is lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from structured_bandits.arrays import Flags
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import RELATIVE_ERROR, Data
+from structured_bandits.planning.confidence import Data
+from structured_bandits.planning.intervals import RELATIVE_ERROR, Intervals
 
 
 class Leader(NamedTuple):
@@ -19,8 +20,8 @@ class Leader(NamedTuple):
 
 
 @compilable
-def highest_index(data: Data, budget: float, allowed: Flags) -> Leader:
-    """Return the allowed arm with the highest mean + sqrt(budget / pulls).
+def highest_index(data: Data, level: Intervals, allowed: Flags) -> Leader:
+    """Return the allowed arm whose interval has the highest upper end.
 
     Arms that were never pulled come first; the lowest arm wins a tie.
     """
@@ -32,7 +33,7 @@ def highest_index(data: Data, budget: float, allowed: Flags) -> Leader:
         if allowed[arm]:
             if pulls[arm] == 0:
                 return Leader(arm, 0.0, math.inf)
-            index = data.sums[arm] / pulls[arm] + math.sqrt(budget / pulls[arm])
+            _, index = level.interval(pulls[arm], data.sums[arm])
             fewest = min(fewest, float(pulls[arm]))
             if index > highest:
                 second = highest
@@ -40,7 +41,7 @@ def highest_index(data: Data, budget: float, allowed: Flags) -> Leader:
                 choice = arm
             elif index > second:
                 second = index
-    lead = highest - second - RELATIVE_ERROR * (abs(highest) + math.sqrt(budget))
+    lead = highest - second - RELATIVE_ERROR * (abs(highest) + math.sqrt(level.budget))
     return Leader(choice, lead, 1.0 / math.sqrt(fewest))
 
 

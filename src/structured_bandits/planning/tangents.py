@@ -45,13 +45,14 @@ def tangents(prospect: Prospect, pulls: int, total: float) -> Tangents:
     time = prospect.t + 1.0
     each = 1.0 / pulls
     mean = total * each
-    radius = math.sqrt(prospect.budget * each)
-    growth = radius_growth(time, prospect.budget / prospect.factor)
+    budget = prospect.level.budget
+    radius = math.sqrt(budget * each)
+    growth = radius_growth(time, budget / prospect.factor)
     fall = radius * (0.5 * each - growth)
     return Tangents(
         time,
         prospect.factor,
-        prospect.budget,
+        budget,
         float(pulls),
         total,
         prospect.bottom,
@@ -64,7 +65,7 @@ def tangents(prospect: Prospect, pulls: int, total: float) -> Tangents:
         (prospect.top - mean) * each + fall,
         radius * pulls,
         radius * (growth * pulls + 0.5),
-        rounding_margin(prospect.bottom, prospect.top, prospect.budget),
+        rounding_margin(prospect.bottom, prospect.top, budget),
     )
 
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import RELATIVE_ERROR, Box, Data, write_interval
+from structured_bandits.planning.confidence import Box, Data, write_interval
+from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.tangents import (
     Tangents,
     limits_for,
@@ -50,6 +51,7 @@ class Watches(NamedTuple):
     gap_low: Floats  # the ends of its gap
     gap_high: Floats
     strength: Floats  # it keeps its models out as long as sqrt(budget) is less
+    lengths: Ints  # of the last plan for it, where the next search begins
 
 
 @compilable
@@ -65,6 +67,7 @@ def fresh_watches(models: int, arms: int) -> Watches:
         np.full(arms, -math.inf),
         np.full(arms, math.inf),
         np.full(arms, math.inf),
+        np.ones(arms, np.int64),
     )
 
 
@@ -81,27 +84,21 @@ def include_all(watches: Watches) -> None:
 
 
 @compilable
-def keeps_out(watches: Watches, arm: int, least: float, most: float) -> float:
-    """Return how strongly an arm keeps out a range of means: surely, as long as sqrt(budget) is less.
-
-    That is distance * sqrt(pulls), with a margin for the rounding of intervals; negative if the
-    arm's mean is in the range.
-    """
-    mean = watches.means[arm]
-    away = (1.0 - RELATIVE_ERROR) * max(least - mean, mean - most) - RELATIVE_ERROR * abs(mean)
-    return float(away * watches.roots[arm])
+def keeps_out(watches: Watches, arm: int, least: float, most: float, level: Intervals) -> float:
+    """Return how strongly an arm keeps out a range of means: surely, as long as sqrt(budget) is less."""
+    return level.surely_out(watches.means[arm], watches.roots[arm], least, most)
 
 
 @compilable
 def strongest_watch(
-    ranges: Ranges, model: int, watches: Watches, except_for: int
+    ranges: Ranges, model: int, watches: Watches, except_for: int, level: Intervals
 ) -> tuple[int, float]:
     """Return the arm that keeps a model out most strongly, other than one, and how strongly."""
     least, most = ranges.least, ranges.most
     strongest = -1
     strength = 0.0
     for arm in range(len(watches.means)):
-        keeps = keeps_out(watches, arm, least[model, arm], most[model, arm])
+        keeps = keeps_out(watches, arm, least[model, arm], most[model, arm], level)
         if keeps > strength and arm != except_for:
             strength = keeps
             strongest = arm
@@ -109,7 +106,7 @@ def strongest_watch(
 
 
 @compilable
-def set_watch(ranges: Ranges, rank: int, arm: int, watches: Watches) -> None:
+def set_watch(ranges: Ranges, rank: int, arm: int, watches: Watches, level: Intervals) -> None:
     """Let `arm` watch a model that it keeps out."""
     model = ranges.ranking[rank]
     watches.watch[rank] = arm
@@ -117,12 +114,12 @@ def set_watch(ranges: Ranges, rank: int, arm: int, watches: Watches) -> None:
         watches.gap_low[arm] = max(watches.gap_low[arm], ranges.most[model, arm])
     else:
         watches.gap_high[arm] = min(watches.gap_high[arm], ranges.least[model, arm])
-    keeps = keeps_out(watches, arm, ranges.least[model, arm], ranges.most[model, arm])
+    keeps = keeps_out(watches, arm, ranges.least[model, arm], ranges.most[model, arm], level)
     watches.strength[arm] = min(watches.strength[arm], keeps)
 
 
 @compilable
-def exclude_models(ranges: Ranges, watches: Watches, arm: int, box: Box) -> None:
+def exclude_models(ranges: Ranges, watches: Watches, arm: int, level: Intervals, box: Box) -> None:
     """Let `arm` watch the models inside that are not in its open interval."""
     least, most, ranking = ranges
     inside = watches.inside
@@ -136,7 +133,7 @@ def exclude_models(ranges: Ranges, watches: Watches, arm: int, box: Box) -> None
             inside[kept] = rank
             kept += 1
         else:
-            set_watch(ranges, rank, arm, watches)
+            set_watch(ranges, rank, arm, watches, level)
     watches.size[0] = kept
 
 
@@ -153,7 +150,7 @@ def include_model(watches: Watches, rank: int) -> None:
 
 
 @compilable
-def draw_gap(ranges: Ranges, watches: Watches, arm: int) -> None:
+def draw_gap(ranges: Ranges, watches: Watches, arm: int, level: Intervals) -> None:
     """Find the gap of `arm` among the models that it watches."""
     watches.gap_low[arm] = -math.inf
     watches.gap_high[arm] = math.inf
@@ -161,19 +158,19 @@ def draw_gap(ranges: Ranges, watches: Watches, arm: int) -> None:
     watch = watches.watch
     for rank in range(len(watch)):
         if watch[rank] == arm:
-            set_watch(ranges, rank, arm, watches)
+            set_watch(ranges, rank, arm, watches, level)
 
 
 @compilable
 def check_gap(
-    ranges: Ranges, watches: Watches, arm: int, data: Data, budget: float, box: Box
+    ranges: Ranges, watches: Watches, arm: int, data: Data, level: Intervals, box: Box
 ) -> None:
     """Write the interval of `arm`; find another watch for the models that are in it now."""
-    write_interval(arm, data, budget, box)
+    write_interval(arm, data, level, box)
     if box.low[arm] >= watches.gap_low[arm] and box.high[arm] <= watches.gap_high[arm]:
         watches.strength[arm] = min(
-            keeps_out(watches, arm, -math.inf, watches.gap_low[arm]),
-            keeps_out(watches, arm, watches.gap_high[arm], math.inf),
+            keeps_out(watches, arm, -math.inf, watches.gap_low[arm], level),
+            keeps_out(watches, arm, watches.gap_high[arm], math.inf, level),
         )
         return
     least, most, ranking = ranges
@@ -182,31 +179,28 @@ def check_gap(
         if watch[rank] == arm:
             model = ranking[rank]
             if most[model, arm] > box.low[arm] and least[model, arm] < box.high[arm]:
-                other = other_watch(ranges, model, watches, data, budget, box)
+                other = other_watch(ranges, model, watches, data, level, box)
                 if other == INSIDE:
                     include_model(watches, rank)
                 else:
-                    set_watch(ranges, rank, other, watches)
-    draw_gap(ranges, watches, arm)
+                    set_watch(ranges, rank, other, watches, level)
+    draw_gap(ranges, watches, arm, level)
 
 
 @compilable
 def other_watch(
-    ranges: Ranges, model: int, watches: Watches, data: Data, budget: float, box: Box
+    ranges: Ranges, model: int, watches: Watches, data: Data, level: Intervals, box: Box
 ) -> int:
     """Return an arm that keeps a model out, the strongest if that is sure, or INSIDE."""
-    root = math.sqrt(budget)
-    arm, strength = strongest_watch(ranges, model, watches, -1)
+    root = math.sqrt(level.budget)
+    arm, strength = strongest_watch(ranges, model, watches, -1, level)
     if strength > root:
         return arm
     for arm in range(len(data.pulls)):
         least = ranges.least[model, arm]
         most = ranges.most[model, arm]
-        size = abs(least) + abs(most) + abs(watches.means[arm])
-        keeps = keeps_out(watches, arm, least, most)
-        close = 4.0 * RELATIVE_ERROR * size * watches.roots[arm]
-        if keeps + close >= root:  # too close to tell by strength
-            write_interval(arm, data, budget, box)
+        if level.maybe_out(watches.means[arm], watches.roots[arm], least, most) >= root:
+            write_interval(arm, data, level, box)
             if most <= box.low[arm] or least >= box.high[arm]:
                 return arm
     return INSIDE
@@ -214,7 +208,7 @@ def other_watch(
 
 @compilable
 def update_watches(
-    ranges: Ranges, watches: Watches, changed: int, data: Data, budget: float, box: Box
+    ranges: Ranges, watches: Watches, changed: int, data: Data, level: Intervals, box: Box
 ) -> None:
     """Bring the set up to date: `changed` is the arm with new data, or SEVERAL, or NO_ARM.
 
@@ -232,14 +226,14 @@ def update_watches(
             watches.means[arm] = data.sums[arm] / data.pulls[arm]
             watches.roots[arm] = math.sqrt(data.pulls[arm])
             watches.strength[arm] = 0.0  # its gap has to be looked at
-    root = math.sqrt(budget)
+    root = math.sqrt(level.budget)
     strength = watches.strength
     for arm in range(len(strength)):
         if strength[arm] <= root:
-            check_gap(ranges, watches, arm, data, budget, box)
+            check_gap(ranges, watches, arm, data, level, box)
     for arm in range(first, end):
         if data.pulls[arm] > 0:
-            exclude_models(ranges, watches, arm, box)
+            exclude_models(ranges, watches, arm, level, box)
 
 
 @compilable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -12,14 +12,17 @@ from structured_bandits.checks import checked_above, checked_at_least
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget
+from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.round_robin import first_pulls
 from structured_bandits.policies.base import (
     StructuredPolicy,
     checked_cells,
     checked_rewards,
     checked_scale,
+    checked_widths,
     flagged,
     registered,
+    width_in_words,
 )
 from structured_bandits.policies.phases import (
     MOST_PULLS,
@@ -78,6 +81,7 @@ class ASAEState(NamedTuple):
 
 
 class _ASAE(NamedTuple):
+    widths: Intervals  # of a budget of 0
     cells: Cells
     alpha: float
     beta: float
@@ -97,11 +101,14 @@ class ASAE(StructuredPolicy, _ASAE):
 
     `reading` settles what the paper leaves open: "theory" (default), "figures", "pseudocode" or a
     `Reading`. The theorems have eta = 1, beta = 1 and alpha = 2 (logarithmic regret) or 5/2
-    (constant regret); the paper's experiments have eta = 0.1 and 0.01.
+    (constant regret); the paper's experiments have eta = 0.1 and 0.01. With confidence="kl" the set
+    has KL intervals instead of radii (see `SUCB`).
     """
 
     asks = ("best_arms_in",)
     learned = ("data", "active", "phase", "exponent", "ends", "counted", "carried")
+    absent_parameters: ClassVar = {"confidence": "hoeffding"}
+    confidence: str
 
     def __new__(
         cls,
@@ -112,11 +119,14 @@ class ASAE(StructuredPolicy, _ASAE):
         reading: str | Reading = "theory",
         reward_range: tuple[float, float] | None = (0.0, 1.0),
         sigma: float | None = None,
+        confidence: str = "hoeffding",
     ) -> ASAE:
         """Check the parameters."""
         chosen = checked_reading(reading)
+        rewards = checked_rewards(reward_range, sigma)
         policy = super().__new__(
             cls,
+            checked_widths(confidence, rewards),
             checked_cells(cls, structure),
             checked_scale("alpha", alpha),
             checked_at_least("beta", beta, 1.0),
@@ -125,9 +135,10 @@ class ASAE(StructuredPolicy, _ASAE):
             chosen.clock == "length",
             chosen.phase_counter == "period",
             chosen.period_end == "truncate",
-            *checked_rewards(reward_range, sigma),
+            *rewards,
         )
         policy.structure = structure
+        policy.confidence = confidence
         check_first_phase(policy, width_budget(policy.alpha, policy.sigma, LOG_2))
         return policy
 
@@ -146,8 +157,8 @@ class ASAE(StructuredPolicy, _ASAE):
         return {**super().parameters(), "reading": "/".join(self.reading)}
 
     def width(self) -> str:
-        """Return the confidence radius in words."""
-        return f"sqrt({width_budget(self.alpha, self.sigma, 1.0):g} log n_k / T)"
+        """Return the confidence interval in words."""
+        return width_in_words(self, "n_k")
 
     def active_arms(self, state: ASAEState, t: int) -> tuple[int, ...]:
         """Return the arms that have not been eliminated in this period."""
@@ -233,7 +244,8 @@ def _checked_eta(eta: float) -> float:
 @compilable
 def rebuild(policy: Any, state: ASAEState, budget: float) -> bool:
     """Rebuild the set, mark its best arms and carry them (all candidates if the set is empty)."""
-    alive = find_best_arms(policy.cells, state.data, budget, state.box, state.found, state.notes)
+    level = policy.widths.at(budget)
+    alive = find_best_arms(policy.cells, state.data, level, state.box, state.found, state.notes)
     copy_flags(state.found if alive else state.candidates, state.carried)
     return alive
 

@@ -24,6 +24,8 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_above, checked_count
 from structured_bandits.errors import ParameterError
+from structured_bandits.planning.confidence import width_budget
+from structured_bandits.planning.intervals import Chernoff, Hoeffding
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
@@ -215,6 +217,32 @@ def checked_rewards(reward_range: tuple[float, float] | None, sigma: float | Non
             )
     scale = (top - bottom) / 2.0 if sigma is None else checked_scale("sigma", sigma)
     return Rewards(scale, bottom, top)
+
+
+def checked_widths(confidence: Any, rewards: Rewards) -> Hoeffding | Chernoff:
+    """Return the kind of confidence intervals that a policy uses, with a budget of 0.
+
+    `confidence` is "hoeffding" or "kl". Of Gaussian rewards the two are the same.
+    """
+    if confidence not in ("hoeffding", "kl"):
+        raise ParameterError(f"confidence={confidence!r}: accepted are 'hoeffding' and 'kl'")
+    if confidence == "hoeffding" or not math.isfinite(rewards.bottom):
+        return Hoeffding(0.0)
+    width = rewards.top - rewards.bottom
+    if rewards.sigma != width / 2.0:
+        raise ParameterError(
+            f"confidence='kl', sigma={rewards.sigma:g}: KL intervals follow from the range of the "
+            "rewards alone and have no sigma of their own; leave sigma out, or take "
+            "confidence='hoeffding'"
+        )
+    return Chernoff(0.0, rewards.bottom, width)
+
+
+def width_in_words(policy: Any, clock: str) -> str:
+    """Return the confidence interval of a policy with `widths` and `alpha` in words, for tables."""
+    if isinstance(policy.widths, Chernoff):
+        return f"kl < {2.0 * policy.alpha:g} log {clock} / T"
+    return f"sqrt({width_budget(policy.alpha, policy.sigma, 1.0):g} log {clock} / T)"
 
 
 def checked_scale(name: str, value: Any) -> float:

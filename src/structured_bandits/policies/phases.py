@@ -9,6 +9,7 @@ from structured_bandits.arrays import Flags, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Box, Data, write_box
+from structured_bandits.planning.intervals import Intervals
 from structured_bandits.structures.questions import Cells
 
 MOST_PULLS = 1 << 52  # more than any horizon; sums over two thousand arms still fit 64 bits
@@ -66,10 +67,10 @@ def top_up(pulls: Ints, active: Flags, target: int, quota: Ints) -> bool:
 
 @compilable
 def find_best_arms(
-    cells: Cells, data: Data, budget: float, box: Box, found: Flags, notes: Any
+    cells: Cells, data: Data, level: Intervals, box: Box, found: Flags, notes: Any
 ) -> bool:
     """Rebuild the confidence set from all models and data, mark its best arms; is it non-empty?"""
-    write_box(data, budget, box)
+    write_box(data, level, box)
     return cells.best_arms_in(box, found, notes)
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Flags, Ints
 from structured_bandits.checks import checked_at_least, checked_count
 from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget
+from structured_bandits.planning.intervals import Intervals
 from structured_bandits.policies.base import (
     StructuredPolicy,
     checked_cells,
     checked_rewards,
     checked_scale,
+    checked_widths,
     flagged,
     registered,
+    width_in_words,
 )
 from structured_bandits.policies.phases import (
     check_first_phase,
@@ -44,6 +47,7 @@ class SAEState(NamedTuple):
 
 
 class _SAE(NamedTuple):
+    widths: Intervals  # of a budget of 0
     cells: Cells
     horizon: int
     alpha: float
@@ -61,11 +65,14 @@ class SAE(StructuredPolicy, _SAE):
     pulls, w the width of the rewards' range (1 if they have no bounds); the set is then rebuilt from
     the whole structure and from the data of all arms, so models may come back, arms may not. The
     theory has alpha = beta^2 (Theorem 3), the paper's experiments alpha = 2, beta = 1. Arms that are
-    best in no model are never played.
+    best in no model are never played. With confidence="kl" the set has KL intervals instead of radii
+    (see `SUCB`); the phases are the same.
     """
 
     asks = ("best_arms_in",)
     learned = ("data", "active", "phase")
+    absent_parameters: ClassVar = {"confidence": "hoeffding"}
+    confidence: str
 
     def __new__(
         cls,
@@ -75,23 +82,27 @@ class SAE(StructuredPolicy, _SAE):
         beta: float = 1.0,
         reward_range: tuple[float, float] | None = (0.0, 1.0),
         sigma: float | None = None,
+        confidence: str = "hoeffding",
     ) -> SAE:
         """Check the parameters."""
+        rewards = checked_rewards(reward_range, sigma)
         policy = super().__new__(
             cls,
+            checked_widths(confidence, rewards),
             checked_cells(cls, structure),
             checked_count("horizon", horizon),
             checked_scale("alpha", alpha),
             checked_at_least("beta", beta, 1.0),
-            *checked_rewards(reward_range, sigma),
+            *rewards,
         )
         policy.structure = structure
+        policy.confidence = confidence
         check_first_phase(policy, width_budget(policy.alpha, policy.sigma, math.log(horizon)))
         return policy
 
     def width(self) -> str:
-        """Return the confidence radius in words."""
-        return f"sqrt({width_budget(self.alpha, self.sigma, 1.0):g} log n / T)"
+        """Return the confidence interval in words."""
+        return width_in_words(self, "n")
 
     def active_arms(self, state: SAEState, t: int) -> tuple[int, ...]:
         """Return the arms that have not been eliminated."""
@@ -120,12 +131,13 @@ class SAE(StructuredPolicy, _SAE):
     def plan(self, state: SAEState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Plan the rest of the phase; phases that are complete are closed first."""
         budget = width_budget(self.alpha, self.sigma, math.log(self.horizon))
+        level = self.widths.at(budget)
         gap = largest_gap(self.bottom, self.top)
         empty = 0
         while True:
             target = phase_target(budget, self.beta, gap, state.phase[0])
             if top_up(state.data.pulls, state.active, target, quota):
                 return empty
-            find_best_arms(self.cells, state.data, budget, state.box, state.found, state.notes)
+            find_best_arms(self.cells, state.data, level, state.box, state.found, state.notes)
             empty += keep_only(state.active, state.found)
             state.phase[0] += 1

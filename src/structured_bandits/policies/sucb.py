@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from structured_bandits.planning.confidence import (
     width_budget,
     write_box,
 )
+from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.leads import Leader, highest_index, lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.planning.watches import NO_ARM, SEVERAL
@@ -28,8 +29,10 @@ from structured_bandits.policies.base import (
     checked_cells,
     checked_rewards,
     checked_scale,
+    checked_widths,
     flagged,
     registered,
+    width_in_words,
 )
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
@@ -47,6 +50,7 @@ class SUCBState(NamedTuple):
 
 
 class _SUCB(NamedTuple):
+    widths: Intervals  # of a budget of 0
     cells: Cells
     alpha: float
     sigma: float
@@ -58,13 +62,17 @@ class _SUCB(NamedTuple):
 class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
     """Play the best arm of the most optimistic model that fits the data at level log t.
 
-    The set is {theta : |mean_i - mu_i(theta)| < 2 sigma sqrt(alpha log t / T_i) for all pulled i};
+    The set is {theta : |mean_i - mu_i(theta)| < 2 sigma sqrt(alpha log t / T_i) for all pulled i}, or,
+    with confidence="kl", {theta : T_i kl(mean_i, mu_i(theta)) < 2 alpha log t for all pulled i}, which
+    is smaller and as safe for rewards in a range, and much smaller where rates are low;
     on equal values the lowest arm is played. If nothing fits, a sign that the structure is wrong,
     this is counted, and the highest UCB index among the arms that are best in some model is played
     (errata, I-15). The paper's own parameter is twice our alpha (docs/notation.md).
     """
 
     asks = ("choose", "certain_length", "empty_length", "best_arms_in")
+    absent_parameters: ClassVar = {"confidence": "hoeffding"}
+    confidence: str
 
     def __new__(
         cls,
@@ -72,22 +80,26 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
         alpha: float = 2.0,
         reward_range: tuple[float, float] | None = (0.0, 1.0),
         sigma: float | None = None,
+        confidence: str = "hoeffding",
     ) -> SUCB:
         """Check the parameters."""
         cells = checked_cells(cls, structure)
         rewards = checked_rewards(reward_range, sigma)
-        policy = super().__new__(cls, cells, checked_scale("alpha", alpha), *rewards)
+        widths = checked_widths(confidence, rewards)
+        policy = super().__new__(cls, widths, cells, checked_scale("alpha", alpha), *rewards)
         policy.structure = structure
+        policy.confidence = confidence
         return policy
 
     def width(self) -> str:
-        """Return the confidence radius in words."""
-        return f"sqrt({width_budget(self.alpha, self.sigma, 1.0):g} log t / T)"
+        """Return the confidence interval in words."""
+        return width_in_words(self, "t")
 
     def active_arms(self, state: SUCBState, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model that fits; all candidates if none does."""
         box, found = fresh_box(self.n_arms), np.zeros(self.n_arms, np.bool_)
-        write_box(state.data, width_budget(self.alpha, self.sigma, math.log(t + 1)), box)
+        budget = width_budget(self.alpha, self.sigma, math.log(t + 1))
+        write_box(state.data, self.widths.at(budget), box)
         alive = self.cells.best_arms_in(box, found, self.cells.fresh_notes())
         return flagged(found if alive else state.candidates)
 
@@ -114,14 +126,14 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
         """Pull the optimistic arm, as long as it is certain to stay the choice."""
         data, work = state.data, state.work
         factor = width_budget(self.alpha, self.sigma, 1.0)
-        budget = factor * math.log(now.t + 1)
-        arm = self.cells.choose(state.changed[0], data, budget, state.box, work)
+        level = self.widths.at(factor * math.log(now.t + 1))
+        arm = self.cells.choose(state.changed[0], data, level, state.box, work)
         state.changed[0] = NO_ARM
-        prospect = Prospect(now.t, now.limit, factor, budget, self.bottom, self.top)
+        prospect = Prospect(now.t, now.limit, factor, level, self.bottom, self.top)
         bounded = math.isfinite(self.bottom)  # rewards without bounds leave nothing certain
         far = now.limit > 1 and bounded
         if arm < 0:
-            leader = highest_index(data, budget, state.candidates)
+            leader = highest_index(data, level, state.candidates)
             length = 1 + fallback_length(self.cells, state, leader, prospect) if far else 1
             return certain_streak(leader.arm, length, length)
         length = self.cells.certain_length(arm, prospect, data, work) if far else 1
@@ -140,16 +152,17 @@ def fallback_length(cells: Cells, state: SUCBState, leader: Leader, prospect: Pr
     """Return for how many pulls after the first no model comes to fit and the leader surely leads.
 
     Its lead falls as that of UCB does, if there are nothing but the worst rewards (docs/planning.md
-    13.1).
+    13.1). With KL intervals the cells say 0, and the formula for the lead is not used.
     """
     if leader.lead <= 0.0:
         return 0
     data = state.data
     pulls = data.pulls[leader.arm]
     miss = data.sums[leader.arm] / pulls - prospect.bottom
-    growth = radius_growth(prospect.t + 1.0, prospect.budget / prospect.factor)
+    budget = prospect.level.budget
+    growth = radius_growth(prospect.t + 1.0, budget / prospect.factor)
     own = 1.0 / math.sqrt(pulls)
-    drift = lead_drift(math.sqrt(prospect.budget), own, leader.widest, pulls, growth)
+    drift = lead_drift(math.sqrt(budget), own, leader.widest, pulls, growth)
     leads = leader.lead * pulls / (miss + drift)
     empty = cells.empty_length(leader.arm, prospect, data, state.work)
     return int(min(leads, empty, prospect.limit - 1.0))

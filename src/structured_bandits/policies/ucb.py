@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.compilable import compilable
+from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.planning.confidence import (
-    RELATIVE_ERROR,
     Data,
     fresh_data,
     radius_growth,
     width_budget,
 )
+from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding, Intervals
 from structured_bandits.planning.leads import lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
     StreakPolicy,
     checked_rewards,
     checked_scale,
+    checked_widths,
     registered,
     structure_and_arms,
+    width_in_words,
 )
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
@@ -38,6 +41,7 @@ class UCBState(NamedTuple):
 
 
 class _UCB(NamedTuple):
+    widths: Intervals  # of a budget of 0
     n_arms: int
     alpha: float
     sigma: float
@@ -53,8 +57,11 @@ class UCB(StreakPolicy, _UCB):
     writes its UCB down; at equal alpha ours has the widths of SUCB and SAE (errata, I-12).
 
     >>> UCB(3)
-    UCB(3 arms, alpha=2.0, reward_range=(0.0, 1.0), sigma=0.5)
+    UCB(3 arms, alpha=2.0, reward_range=(0.0, 1.0), sigma=0.5, confidence='hoeffding')
     """
+
+    absent_parameters: ClassVar = {"confidence": "hoeffding"}
+    confidence: str
 
     def __new__(
         cls,
@@ -62,17 +69,20 @@ class UCB(StreakPolicy, _UCB):
         alpha: float = 2.0,
         reward_range: tuple[float, float] | None = (0.0, 1.0),
         sigma: float | None = None,
+        confidence: str = "hoeffding",
     ) -> UCB:
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)
         rewards = checked_rewards(reward_range, sigma)
-        policy = super().__new__(cls, n_arms, checked_scale("alpha", alpha), *rewards)
+        widths = checked_widths(confidence, rewards)
+        policy = super().__new__(cls, widths, n_arms, checked_scale("alpha", alpha), *rewards)
         policy.structure = structure
+        policy.confidence = confidence
         return policy
 
     def width(self) -> str:
-        """Return the confidence radius in words."""
-        return f"sqrt({width_budget(self.alpha, self.sigma, 1.0):g} log t / T)"
+        """Return the confidence interval in words."""
+        return width_in_words(self, "t")
 
     def init(self) -> UCBState:
         """Return a fresh state."""
@@ -88,37 +98,8 @@ class UCB(StreakPolicy, _UCB):
             note_index(state, int(arm))
 
     def streak(self, state: UCBState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the arm with the highest index as long as it is sure to have it.
-
-        The indices are those of `leads.highest_index`, from numbers kept for each arm.
-        """
-        limit = now.limit
-        log_time = math.log(now.t + 1)
-        root = math.sqrt(width_budget(self.alpha, self.sigma, log_time))
-        highest = second = -math.inf
-        widest = 0.0
-        choice = 0
-        for arm in range(self.n_arms):
-            index = state.means[arm] + root * state.roots[arm]
-            widest = state.roots[arm] if state.roots[arm] > widest else widest
-            lower = highest if index > highest else index
-            choice = arm if index > highest else choice
-            highest = index if index > highest else highest
-            second = lower if lower > second else second
-        if limit == 1 or highest == math.inf or not math.isfinite(self.bottom):
-            return certain_streak(choice, 1, 0)  # without pulls or bounds nothing more is certain
-        lead = highest - second - RELATIVE_ERROR * (abs(highest) + root)
-        if lead <= 0.0:
-            return certain_streak(choice, 1, 0)
-        pulls = state.data.pulls[choice]
-        miss = state.means[choice] - self.bottom
-        growth = radius_growth(now.t + 1.0, log_time)
-        drift = lead_drift(root, state.roots[choice], widest, pulls, growth)
-        room = min(lead * pulls, limit * (miss + drift))  # more than that is never used
-        length, misses = lead_length(room, miss, drift, self.top - self.bottom)
-        certain = min(room / (miss + drift), limit - 1.0)  # if there are nothing but misses
-        longest = 1 + int(min(length, limit - 1.0))
-        return Streak(choice, 1 + int(certain), longest, int(misses), 0, -math.inf)
+        """Pull the arm with the highest index as long as it is sure to have it."""
+        return index_streak(self.widths, self, state, now)
 
     def end_streak(self, state: UCBState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards."""
@@ -151,3 +132,60 @@ def lead_length(room: float, miss: float, drift: float, width: float) -> tuple[f
     if length < misses:  # nothing but misses may come
         length = misses = room / (miss + drift)
     return length, misses
+
+
+def streaks_for(kind: type) -> Callable[..., Streak]:
+    """Return how UCB plays with intervals of this kind."""
+    return radius_streak if kind is Hoeffding else kl_streak
+
+
+@chosen_by_class(streaks_for)
+def index_streak(widths: Intervals, *situation: Any) -> Streak:
+    """Pull the arm with the highest index as long as it is sure to have it."""
+    return streaks_for(type(widths))(widths, *situation)
+
+
+def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> Streak:
+    """Play by mean + radius: `leads.highest_index`, from numbers kept for each arm."""
+    limit = now.limit
+    log_time = math.log(now.t + 1)
+    root = math.sqrt(width_budget(policy.alpha, policy.sigma, log_time))
+    highest = second = -math.inf
+    widest = 0.0
+    choice = 0
+    for arm in range(policy.n_arms):
+        index = state.means[arm] + root * state.roots[arm]
+        widest = state.roots[arm] if state.roots[arm] > widest else widest
+        lower = highest if index > highest else index
+        choice = arm if index > highest else choice
+        highest = index if index > highest else highest
+        second = lower if lower > second else second
+    if limit == 1 or highest == math.inf or not math.isfinite(policy.bottom):
+        return certain_streak(choice, 1, 0)  # without pulls or bounds nothing more is certain
+    lead = highest - second - RELATIVE_ERROR * (abs(highest) + root)
+    if lead <= 0.0:
+        return certain_streak(choice, 1, 0)
+    pulls = state.data.pulls[choice]
+    miss = state.means[choice] - policy.bottom
+    growth = radius_growth(now.t + 1.0, log_time)
+    drift = lead_drift(root, state.roots[choice], widest, pulls, growth)
+    room = min(lead * pulls, limit * (miss + drift))  # more than that is never used
+    length, misses = lead_length(room, miss, drift, policy.top - policy.bottom)
+    certain = min(room / (miss + drift), limit - 1.0)  # if there are nothing but misses
+    longest = 1 + int(min(length, limit - 1.0))
+    return Streak(choice, 1 + int(certain), longest, int(misses), 0, -math.inf)
+
+
+def kl_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:
+    """Play by the upper ends of KL intervals, arms without pulls first."""
+    level = widths.at(width_budget(policy.alpha, policy.sigma, math.log(now.t + 1)))
+    choice = -1
+    highest = -math.inf
+    for arm in range(policy.n_arms):
+        pulls = state.data.pulls[arm]
+        if pulls == 0:
+            return certain_streak(arm, 1, 0)
+        _, index = level.interval(pulls, state.data.sums[arm])
+        if index > highest:
+            choice, highest = arm, index
+    return certain_streak(choice, 1, 0)

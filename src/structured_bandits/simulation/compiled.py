@@ -26,9 +26,10 @@ from numba.core.cpu import CPUTargetOptions
 from numba.extending import overload, overload_method
 
 import structured_bandits
-from structured_bandits.compilable import COMPILABLE
+from structured_bandits.compilable import CHOICES, COMPILABLE
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.planning.corners import ConvexCondition
+from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.lookahead import LooksAhead
 from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.streaks import StreakLike
@@ -44,6 +45,7 @@ PROTOCOLS = (
     LooksAhead,
     ConvexCondition,
     Sampling,
+    Intervals,
     WorldLike,
     StoppingWorld,
     Cells,
@@ -101,6 +103,8 @@ def _register() -> None:
             _register_method(name, ", ".join(inspect.signature(method).parameters))
     for function in COMPILABLE:
         _register_function(function)
+    for function, choose in CHOICES:
+        _register_choice(function, choose, {})
     _register_function(engine.run)
     _register_function(engine.run_many)
     # A function that takes memory cannot be compiled without counts, and says so; nothing goes wrong

@@ -20,6 +20,7 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect
+from structured_bandits.planning.intervals import Intervals
 
 
 class Cells(Protocol):
@@ -44,8 +45,8 @@ class Cells(Protocol):
     def workspace(self) -> Any:
         """Return the memory that `choose` and the questions after it need, from plan to plan."""
 
-    def choose(self, changed: int, data: Data, budget: float, box: Box, work: Any) -> int:
-        """Return the optimistic arm in the box of these data, -1 if it is empty.
+    def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: Any) -> int:
+        """Return the optimistic arm in the box of these data at this level, -1 if it is empty.
 
         What was noted the last time may help: only the data of the arm `changed` are new since, or
         those of SEVERAL arms, or of NO_ARM (planning.watches). `box` is memory for the box.
@@ -84,7 +85,7 @@ class LineCells(Cells, Protocol):
 class Spans(Protocol):
     """What `spans.SpanCells` needs of cells; those of one piece stand together."""
 
-    def screen(self, arm: int, data: Data, budget: float, margin: float, work: Any) -> None:
+    def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: Any) -> None:
         """Prepare `keeps_choice`: note how cells fit the data of all arms but `arm`."""
 
     def keeps_choice(self, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:

@@ -22,7 +22,9 @@ from structured_bandits.planning.confidence import (
     rounding_margin,
     write_box,
 )
+from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.lookahead import certain_pulls
+from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.protocol import Now
 from structured_bandits.structures.questions import Cells, Spans
 
@@ -70,9 +72,11 @@ class SpanCells:
         """
         return highest_arm(self, range(len(self.best)), box, notes)
 
-    def choose(self: _Cells, changed: int, data: Data, budget: float, box: Box, work: Any) -> int:
+    def choose(
+        self: _Cells, changed: int, data: Data, level: Intervals, box: Box, work: Any
+    ) -> int:
         """Return the optimistic arm inside the box, -1 if it is empty."""
-        write_box(data, budget, box)
+        write_box(data, level, box)
         return self.optimistic_arm(box, work.notes)
 
     def workspace(self: _Cells) -> SpanWork:
@@ -92,7 +96,7 @@ class SpanCells:
             memory.lengths[:] = 1
 
     def screen(
-        self: _Cells, arm: int, data: Data, budget: float, margin: float, work: SpanWork
+        self: _Cells, arm: int, data: Data, level: Intervals, margin: float, work: SpanWork
     ) -> None:
         """Note, for each cell of `arm`, the means of `arm` that fit the data of all other arms.
 
@@ -100,7 +104,7 @@ class SpanCells:
         """
         box = work.box
         low, high = box.low, box.high
-        write_box(data, budget, box)
+        write_box(data, level, box)
         low += margin
         high -= margin
         low[arm] = -math.inf
@@ -116,14 +120,8 @@ class SpanCells:
                 work.highest[cell] = highest
 
     def certain_length(self: _Cells, arm: int, prospect: Prospect, data: Data, work: Any) -> int:
-        """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
-
-        A search, which begins at the length found last for this arm.
-        """
-        margin = rounding_margin(prospect.bottom, prospect.top, prospect.budget)
-        self.screen(arm, data, prospect.budget, margin, work)
-        outlook = Outlook(self, prospect, data, work, work.lengths, prospect.bottom)
-        return certain_pulls(outlook, outlook, arm, Now(prospect.t, prospect.limit))
+        """Return a number of pulls, from 1 to its limit, in which `arm` surely stays the choice."""
+        return searched_length(self, arm, prospect, data, work)
 
     def empty_length(self: _Cells, arm: int, prospect: Prospect, data: Data, work: Any) -> float:
         """Return 0.0: an empty box is looked at again after each pull."""
@@ -142,7 +140,7 @@ class SpanCells:
             return False
         box = work.box
         low, high = box.low, box.high
-        write_box(data, ahead.budget, box)
+        write_box(data, ahead.level, box)
         low -= ahead.margin
         high += ahead.margin
         low[arm] = ahead.band_low
@@ -180,10 +178,20 @@ class Outlook(NamedTuple):
         Protecting models count if they fit at the start, threatening ones if they may come to fit by
         the end; that makes the answer monotone.
         """
-        budget = self.prospect.factor * math.log(now.t + 1 + extra)
         pulls, total = self.data.pulls[arm], self.data.sums[arm]
-        ahead = after_pulls(pulls, total, extra, self.prospect, budget)
+        ahead = after_pulls(pulls, total, extra, self.prospect)
         return bool(self.cells.keeps_choice(arm, self.data, self.work, ahead))
+
+
+@compilable
+def searched_length(cells: _Cells, arm: int, prospect: Prospect, data: Data, work: Any) -> int:
+    """Search for the length of a plan; the search begins at the length found last for this arm."""
+    if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
+        return 1
+    margin = rounding_margin(prospect.bottom, prospect.top, prospect.level.budget)
+    cells.screen(arm, data, prospect.level, margin, work)
+    outlook = Outlook(cells, prospect, data, work, work.lengths, prospect.bottom)
+    return certain_pulls(outlook, outlook, arm, Now(prospect.t, prospect.limit))
 
 
 @compilable
@@ -212,24 +220,37 @@ def protected_value(lowest: Floats, highest: Floats, ahead: Ahead) -> float:
 
     Protecting cells have means of the arm between `lowest` and `highest`.
     """
-    radius = ahead.radius - ahead.margin
+    if not covers(lowest, highest, ahead):
+        return -math.inf
     safe = -math.inf
     for cell in range(len(lowest)):
-        if lowest[cell] < ahead.lowest + radius:
-            safe = max(safe, min(highest[cell], ahead.lowest + radius))
-    return safe if _covers(lowest, highest, ahead.lowest, ahead.highest, radius) else -math.inf
+        if lowest[cell] < ahead.ceiling:
+            safe = max(safe, min(highest[cell], ahead.ceiling))
+    return safe
 
 
 @compilable
-def _covers(low: Floats, high: Floats, lowest: float, highest: float, radius: float) -> bool:
-    """Is every mean in [lowest, highest] closer than `radius` to some interval (low, high)?"""
-    uncovered = highest
-    while uncovered >= lowest:
-        further = uncovered
+def covers(low: Floats, high: Floats, ahead: Ahead) -> bool:
+    """Does the interval of every mean that may come hold a part of one of (low, high)?
+
+    From the highest mean downwards: what is covered so far ends where intervals no longer hold
+    `reached`, the lowest protected mean; another protector has to meet it there.
+    """
+    if ahead.roof <= ahead.floor:
+        return False  # rounding is all there is
+    reached = math.inf
+    for cell in range(len(low)):
+        if low[cell] < ahead.roof and high[cell] > ahead.floor:
+            reached = min(reached, low[cell])
+    while ahead.ceiling <= reached < math.inf:
+        further = reached
         for cell in range(len(low)):
-            if low[cell] - radius < uncovered < high[cell] + radius:
-                further = min(further, low[cell] - radius)
-        if further == uncovered:
+            if low[cell] < further and (
+                high[cell] >= reached
+                or ahead.level.meets(ahead.pulls, high[cell], reached, ahead.margin)
+            ):
+                further = low[cell]
+        if further == reached:
             return False
-        uncovered = further
-    return True
+        reached = further
+    return reached < ahead.ceiling

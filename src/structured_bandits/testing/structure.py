@@ -16,6 +16,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box, Data, Prospect, fresh_box, write_box
+from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.planning.watches import NO_ARM, SEVERAL
 from structured_bandits.policies.base import POLICIES, Policy, answers
 from structured_bandits.structures.base import Structure
@@ -271,18 +272,19 @@ def _check_growing_data(structure: Structure, name: str, pulls: int) -> None:
     if not hasattr(cells, "choose"):
         return
     arms = structure.n_arms
-    for seed in range(4):
+    for seed in range(6):
         rng = np.random.default_rng([seed, arms])
+        widths = Chernoff(0.0, 0.0, 1.0) if seed >= 4 else Hoeffding(0.0)
         levels = rng.random(arms)
         data, box = Data(np.zeros(arms, np.int64), np.zeros(arms)), fresh_box(arms)
         work, changed = cells.workspace(), NO_ARM
         for t in range(pulls):
             factor = (0.125, 2.0)[seed % 2]
-            budget = factor * math.log(t + 1)
-            how = f"structure.cells.choose({changed}, {data}, {budget}, box, work)"
+            level = widths.at(factor * math.log(t + 1))
+            how = f"structure.cells.choose({changed}, {data}, {level}, box, work)"
             with blamed(f"choose of the cells of {name}", how):
-                choice = int(cells.choose(changed, data, budget, box, work))
-            wanted = _optimistic(structure, data, budget)
+                choice = int(cells.choose(changed, data, level, box, work))
+            wanted = _optimistic(structure, data, level)
             require(
                 choice == wanted,
                 f"choose of the cells of {name} must return what optimistic_arm returns for "
@@ -292,7 +294,7 @@ def _check_growing_data(structure: Structure, name: str, pulls: int) -> None:
                 how,
             )
             if choice >= 0 and hasattr(cells, "certain_length") and t:
-                prospect = Prospect(t, 12, factor, budget, 0.0, 1.0)
+                prospect = Prospect(t, 12, factor, level, 0.0, 1.0)
                 length = int(cells.certain_length(choice, prospect, data, work))
                 _check_length(structure, name, choice, length, prospect, data)
             # Sometimes the data of several arms are new: those of a plan, or of an agent restored.
@@ -304,9 +306,9 @@ def _check_growing_data(structure: Structure, name: str, pulls: int) -> None:
             changed = SEVERAL if many else choice if choice >= 0 else arms - 1
 
 
-def _optimistic(structure: Structure, data: Data, budget: float) -> int:
+def _optimistic(structure: Structure, data: Data, level: Intervals) -> int:
     box = fresh_box(structure.n_arms)
-    write_box(data, budget, box)
+    write_box(data, level, box)
     return int(structure.cells.optimistic_arm(box, structure.cells.fresh_notes()))
 
 
@@ -330,9 +332,8 @@ def _check_length(
         for extra in range(1, length):
             ahead.pulls[arm] += 1
             ahead.sums[arm] += rewards[extra - 1]
-            later = _optimistic(
-                structure, ahead, prospect.factor * math.log(prospect.t + 1 + extra)
-            )
+            budget = prospect.factor * math.log(prospect.t + 1 + extra)
+            later = _optimistic(structure, ahead, prospect.level.at(budget))
             require(
                 later == arm,
                 f"certain_length of the cells of {name} must not promise more than is certain, whatever "

@@ -10,6 +10,7 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.information.truth import Truth
 from structured_bandits.planning.confidence import width_budget
+from structured_bandits.planning.intervals import Chernoff
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.base import Policy
 from structured_bandits.policies.phases import largest_gap
@@ -126,11 +127,19 @@ def _sucb(truth: Truth, horizon: int, name: str, policy: SUCB) -> Bound:
 
 
 def _sae(truth: Truth, horizon: int, name: str, policy: SAE) -> list[Bound]:
-    """Theorem 3 and its form with gaps only (Proposition 1), with corrected constants."""
+    """Theorem 3 and its form with gaps only (Proposition 1), with corrected constants.
+
+    With KL intervals sets are smaller, so nothing says how long an arm stays that is neither the one in
+    question nor the best: these two are its only helpers then (docs/mathematics.md 4.5).
+    """
     n, beta = policy.horizon, policy.beta
     start = largest_gap(policy.bottom, policy.top)
-    helpers = eliminate(truth, n, beta, start).helpers if truth.inside and n > 1 else {}
-    hard = hardness(truth, lambda arm: helpers.get(arm, (arm,)))
+    sharper = isinstance(policy.widths, Chernoff)
+    helpers = {}
+    if truth.inside and n > 1 and not sharper:
+        helpers = eliminate(truth, n, beta, start).helpers
+    own = (lambda arm: (arm, truth.best_arm)) if sharper else (lambda arm: (arm,))
+    hard = hardness(truth, lambda arm: helpers.get(arm, own(arm)))
     checks = [
         *truth_checks(truth),
         *_reward_checks(truth, policy),
@@ -153,6 +162,19 @@ def _sae(truth: Truth, horizon: int, name: str, policy: SAE) -> list[Bound]:
     sum_hard = cost_over_hardness(truth, hard)
     sum_gaps = sum(1.0 / float(truth.gaps[arm]) for arm in truth.costly_arms)
     printed = 4.0 * (1.0 + beta**2) * log * sum_hard + 2.0 * count
+    if sharper:
+        return [
+            Bound(
+                "SAE (Theorem 3, i and i*)", name, "upper", 4.0 * width * sum_hard + rest, checks
+            ),
+            Bound(
+                "SAE, gaps only (Proposition 1)",
+                name,
+                "upper",
+                16.0 * width * sum_gaps + rest,
+                checks,
+            ),
+        ]
     return [
         Bound(
             "SAE (Theorem 3)",
@@ -178,10 +200,17 @@ def _sae(truth: Truth, horizon: int, name: str, policy: SAE) -> list[Bound]:
 def _failing(policy: SAE) -> float:
     """Return n times the probability that the good event fails, per arm (Lemma 1).
 
-    Theorem 3, which has alpha = beta^2, rounds it up to 1.
+    Theorem 3, which has alpha = beta^2, rounds it up to 1. For beta > 1 the good event, that means are
+    within 1/beta of the radius, says nothing of KL intervals: that these hold the truth comes on top.
     """
-    n, ratio = policy.horizon, policy.alpha / policy.beta**2
-    return 1.0 if math.isclose(ratio, 1.0) else n ** (1.0 - 2.0 * ratio) * (math.log2(n) + 2.0) ** 2
+    within = _missing(policy.horizon, policy.alpha / policy.beta**2)
+    apart = isinstance(policy.widths, Chernoff) and policy.beta > 1.0
+    return within + _missing(policy.horizon, policy.alpha) if apart else within
+
+
+def _missing(n: int, alpha: float) -> float:
+    """Return n times the probability that an arm's mean is ever outside at the end of a phase."""
+    return 1.0 if math.isclose(alpha, 1.0) else n ** (1.0 - 2.0 * alpha) * (math.log2(n) + 2.0) ** 2
 
 
 def _asae_logarithmic(truth: Truth, horizon: int, name: str, policy: ASAE) -> Bound:

@@ -14,18 +14,15 @@ from typing import Any, NamedTuple
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Box, Data, Prospect, write_box
-from structured_bandits.planning.tangents import FIRST_TIME, limits_for, tangents
-from structured_bandits.planning.watches import Ranges, pulls_gaps_hold, update_watches
+from structured_bandits.planning.intervals import Intervals
+from structured_bandits.planning.tangents import FIRST_TIME
+from structured_bandits.planning.watches import Ranges, update_watches
 from structured_bandits.records import Record
 from structured_bandits.structures.curves.plans import (
     CurveWork,
-    cover_length,
-    find_protectors,
+    choice_length,
     fresh_curve_work,
-    harmless_for,
-    kept_out,
-    threat_of,
-    write_narrowed_box,
+    outside_length,
 )
 from structured_bandits.structures.spans import SpanCells, highest_arm
 
@@ -102,48 +99,32 @@ class IntervalCells(Record, SpanCells, _IntervalCells):
         return fresh_curve_work(len(self.best), self.arm_count())
 
     def forget(self, memory: Any) -> None:
-        """Do nothing: plans follow from the data alone."""
+        """Let the next search not begin at the length found last, which decides where it ends."""
+        if isinstance(memory, CurveWork):
+            memory.lengths[:] = 1
 
-    def choose(self, changed: int, data: Data, budget: float, box: Box, work: CurveWork) -> int:
+    def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: CurveWork) -> int:
         """Return what `optimistic_arm` does, without a look at the cells that an arm keeps out."""
         watches = work.watches
         ranges = Ranges(self.least, self.most, watches.every)
-        update_watches(ranges, watches, changed, data, budget, box)
-        write_box(data, budget, box)
+        update_watches(ranges, watches, changed, data, level, box)
+        write_box(data, level, box)
         return highest_arm(self, watches.inside[: watches.size[0]], box, work.notes)
 
     def certain_length(self, arm: int, prospect: Prospect, data: Data, work: CurveWork) -> int:
         """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
 
-        By the tangents of all protectors and threats (plans.py).
+        How, depends on the kind of intervals (plans.py).
         """
         if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
             return 1
-        at = tangents(prospect, data.pulls[arm], data.sums[arm])
-        protectors = find_protectors(self, arm, at, data, work)
-        length = cover_length(at, work.lowest[:protectors], work.highest[:protectors])
-        length = min(length, prospect.limit - 1.0)
-        limits = limits_for(at, length)
-        for cell in work.watches.every:
-            if length < 1.0:
-                break
-            if self.best[cell] != arm and not kept_out(self, cell, arm, limits, work.watches):
-                harmless = harmless_for(self, cell, arm, at, work, protectors)
-                if harmless < length:
-                    length = harmless
-                    limits = limits_for(at, length)
-        return 1 + int(length)
+        return choice_length(prospect.level, self, arm, prospect, data, work)
 
     def empty_length(self, arm: int, prospect: Prospect, data: Data, work: CurveWork) -> float:
         """Return for how many pulls of `arm` every cell surely stays out."""
         if prospect.t + 1 < FIRST_TIME:
             return 0.0
-        at = tangents(prospect, data.pulls[arm], data.sums[arm])
-        length = pulls_gaps_hold(at, arm, work.watches)
-        write_narrowed_box(data, at, work.box)
-        for cell in work.watches.inside[: work.watches.size[0]]:  # not kept out by a single arm
-            length = min(length, threat_of(self, cell, arm, at, work).out)
-        return length
+        return outside_length(prospect.level, self, arm, prospect, data, work)
 
     def fitting_arm(self, data: Data) -> int:
         """Return the best arm where the sum of pulls * (mean - model)^2 is least, first cell on ties.

@@ -1,4 +1,7 @@
-"""For how many pulls SUCB's choice is certain on curves, in closed form (docs/planning.md 4.2, 4.3).
+"""For how many pulls SUCB's choice is certain on curves.
+
+With Hoeffding's intervals in closed form (docs/planning.md 4.2, 4.3), with KL intervals by the search of
+spans.py.
 
 A cell of the chosen arm is a continuum of models: those that fit the data of the other arms protect the
 choice, and have means of the arm from `lowest` to `highest`. A cell of another arm threatens it with the
@@ -10,16 +13,19 @@ sqrt(log t), and an end set by the chosen arm with the furthest mean that may co
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
-from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Box, Data, fresh_box, write_box
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.compilable import chosen_by_class, compilable
+from structured_bandits.planning.confidence import Box, Data, Prospect, fresh_box, write_box
+from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.planning.tangents import (
     Limits,
     Tangents,
+    limits_for,
     pulls_above_floor,
     pulls_below_ceiling,
     pulls_close_enough,
@@ -27,8 +33,16 @@ from structured_bandits.planning.tangents import (
     pulls_too_high,
     pulls_too_low,
     pulls_within,
+    tangents,
 )
-from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, strongest_watch
+from structured_bandits.planning.watches import (
+    Ranges,
+    Watches,
+    fresh_watches,
+    pulls_gaps_hold,
+    strongest_watch,
+)
+from structured_bandits.structures.spans import searched_length
 
 if TYPE_CHECKING:
     from structured_bandits.structures.curves.cells import IntervalCells
@@ -42,23 +56,112 @@ class CurveWork(NamedTuple):
     highest: Floats
     box: Box  # of all arms but the chosen one, narrowed by the margin for rounding
     notes: Floats  # none: spans on curves need no memory
+    lengths: Ints  # of the last plan for each arm, where the next search begins
 
 
 @compilable
 def fresh_curve_work(cells: int, arms: int) -> CurveWork:
     """Return the memory for plans on curves."""
-    return CurveWork(
-        fresh_watches(cells, arms), np.zeros(cells), np.zeros(cells), fresh_box(arms), np.zeros(0)
-    )
+    watches = fresh_watches(cells, arms)
+    lowest, highest = np.zeros(cells), np.zeros(cells)
+    return CurveWork(watches, lowest, highest, fresh_box(arms), np.zeros(0), watches.lengths)
 
 
 @compilable
-def write_narrowed_box(data: Data, at: Tangents, box: Box) -> None:
+def write_narrowed_box(data: Data, level: Intervals, margin: float, box: Box) -> None:
     """Write the confidence box, narrowed by the margin: what is inside surely fits."""
     low, high = box.low, box.high
-    write_box(data, at.budget, box)
-    low += at.margin
-    high -= at.margin
+    write_box(data, level, box)
+    low += margin
+    high -= margin
+
+
+def choosing_for(kind: type) -> Callable[..., int]:
+    """Return how the length of a plan is found with intervals of this kind."""
+    return tangent_length if kind is Hoeffding else span_length
+
+
+@chosen_by_class(choosing_for)
+def choice_length(level: Intervals, *situation: Any) -> int:
+    """Return a number of pulls, from 1 to its limit, in which an arm is certain to stay the choice."""
+    return choosing_for(type(level))(level, *situation)
+
+
+def tangent_length(
+    level: Hoeffding,
+    cells: IntervalCells,
+    arm: int,
+    prospect: Prospect,
+    data: Data,
+    work: CurveWork,
+) -> int:
+    """Find the length by the tangents of all protectors and threats."""
+    at = tangents(prospect, data.pulls[arm], data.sums[arm])
+    protectors = find_protectors(cells, arm, at, data, level, work)
+    length = cover_length(at, work.lowest[:protectors], work.highest[:protectors])
+    length = min(length, prospect.limit - 1.0)
+    limits = limits_for(at, length)
+    for cell in work.watches.every:
+        if length < 1.0:
+            break
+        if cells.best[cell] != arm and not kept_out(cells, cell, arm, limits, work.watches):
+            harmless = harmless_for(cells, cell, arm, at, level, work, protectors)
+            if harmless < length:
+                length = harmless
+                limits = limits_for(at, length)
+    return 1 + int(length)
+
+
+def span_length(
+    level: Intervals,
+    cells: IntervalCells,
+    arm: int,
+    prospect: Prospect,
+    data: Data,
+    work: CurveWork,
+) -> int:
+    """Search for the length, as on other cells with spans."""
+    return searched_length(cells, arm, prospect, data, work)
+
+
+def outside_for(kind: type) -> Callable[..., float]:
+    """Return how long the set stays empty with intervals of this kind."""
+    return gaps_length if kind is Hoeffding else no_length
+
+
+@chosen_by_class(outside_for)
+def outside_length(level: Intervals, *situation: Any) -> float:
+    """Return for how many pulls of an arm every cell surely stays out."""
+    return outside_for(type(level))(level, *situation)
+
+
+def gaps_length(
+    level: Hoeffding,
+    cells: IntervalCells,
+    arm: int,
+    prospect: Prospect,
+    data: Data,
+    work: CurveWork,
+) -> float:
+    """By the gaps in which no arm's interval meets a cell, and by the tangents of the other cells."""
+    at = tangents(prospect, data.pulls[arm], data.sums[arm])
+    length = pulls_gaps_hold(at, arm, work.watches)
+    write_narrowed_box(data, level, at.margin, work.box)
+    for cell in work.watches.inside[: work.watches.size[0]]:  # not kept out by a single arm
+        length = min(length, threat_of(cells, cell, arm, at, work).out)
+    return length
+
+
+def no_length(
+    level: Intervals,
+    cells: IntervalCells,
+    arm: int,
+    prospect: Prospect,
+    data: Data,
+    work: CurveWork,
+) -> float:
+    """Return 0.0: with KL intervals an empty set is looked at again after each pull."""
+    return 0.0
 
 
 class Threat(NamedTuple):
@@ -71,10 +174,10 @@ class Threat(NamedTuple):
 
 @compilable
 def find_protectors(
-    cells: IntervalCells, arm: int, at: Tangents, data: Data, work: CurveWork
+    cells: IntervalCells, arm: int, at: Tangents, data: Data, level: Intervals, work: CurveWork
 ) -> int:
     """Note, for each cell of `arm`, the means of `arm` that fit the other arms; return their number."""
-    write_narrowed_box(data, at, work.box)
+    write_narrowed_box(data, level, at.margin, work.box)
     work.box.low[arm] = -math.inf
     work.box.high[arm] = math.inf
     count = 0
@@ -126,7 +229,13 @@ def kept_out(cells: IntervalCells, cell: int, arm: int, limits: Limits, watches:
 
 @compilable
 def harmless_for(
-    cells: IntervalCells, cell: int, arm: int, at: Tangents, work: CurveWork, protectors: int
+    cells: IntervalCells,
+    cell: int,
+    arm: int,
+    at: Tangents,
+    level: Intervals,
+    work: CurveWork,
+    protectors: int,
 ) -> float:
     """For how many pulls does a cell not fit, or is a protector above it and below lo_j + r_j?
 
@@ -135,7 +244,7 @@ def harmless_for(
     """
     threat = threat_of(cells, cell, arm, at, work)
     ranges = Ranges(cells.least, cells.most, work.watches.every)
-    _, strength = strongest_watch(ranges, cell, work.watches, arm)
+    _, strength = strongest_watch(ranges, cell, work.watches, arm, level)
     longest = max(
         threat.out,
         pulls_refuted(at, strength),

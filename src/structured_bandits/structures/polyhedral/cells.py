@@ -15,7 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.planning.confidence import Ahead, Box, Data, centres_and_radii
+from structured_bandits.planning.confidence import Ahead, Box, Data, box_of, with_more_margin
+from structured_bandits.planning.intervals import Intervals
 from structured_bandits.programs.linear import TOLERANCE, WarmStart
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, cells_of
 from structured_bandits.structures.polyhedral.certificates import Certificates
@@ -151,7 +152,7 @@ class PolytopeCells(SpanCells):
             if self.fits(cell, box, True, notes):
                 values[cell], tops[cell] = self._extreme(cell, box, 1.0, notes)
 
-    def screen(self, arm: int, data: Data, budget: float, margin: float, work: SpanWork) -> None:
+    def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: SpanWork) -> None:
         """Note means of `arm` that fit the data of all other arms, from the models at hand.
 
         The choice of `arm` left two models of its cell: one well inside the box and the most
@@ -163,8 +164,8 @@ class PolytopeCells(SpanCells):
         inner = work.notes.inside[cell]
         if self.best[cell] != arm or inner is None or top is None:
             return
-        centre, radius = centres_and_radii(data, budget)
-        room = radius - np.abs(inner - centre)
+        box = box_of(data, level)
+        room = np.minimum(inner - box.low, box.high - inner)
         room[arm] = math.inf
         needed = margin + 2.0 * TOLERANCE  # so that `fits` would say yes
         part = needed / float(room.min())
@@ -179,13 +180,12 @@ class PolytopeCells(SpanCells):
         shorter than it could be, never longer.
         """
         notes: ProgramNotes = work.notes
-        ahead = ahead._replace(margin=ahead.margin + 2.0 * TOLERANCE)
+        ahead = with_more_margin(ahead, 2.0 * TOLERANCE)
         safe = protected_value(work.lowest, work.highest, ahead)
         if safe == -math.inf:
             return False
-        centre, radius = centres_and_radii(data, ahead.budget)
-        radius += ahead.margin
-        box = Box(centre - radius, centre + radius)
+        low, high = box_of(data, ahead.level)
+        box = Box(low - ahead.margin, high + ahead.margin)
         box.low[arm], box.high[arm] = ahead.band_low, ahead.band_high
         values = np.minimum(notes.values.bounds(box), box.high[self.best])
         dangerous = (self.best != arm) & (values >= safe - ahead.margin - 2.0 * self.tie)

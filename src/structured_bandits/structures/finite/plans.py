@@ -1,0 +1,239 @@
+"""For how many pulls SUCB's choice is certain on finitely many models.
+
+With Hoeffding's intervals in closed form, by tangents; with KL intervals by a search over lengths, whose
+test goes down the ranking in the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from structured_bandits.arrays import Ints
+from structured_bandits.compilable import chosen_by_class, compilable
+from structured_bandits.planning.confidence import Ahead, Data, Prospect, after_pulls
+from structured_bandits.planning.intervals import Hoeffding, Intervals
+from structured_bandits.planning.lookahead import certain_pulls
+from structured_bandits.planning.tangents import (
+    Tangents,
+    limits_for,
+    pulls_above_floor,
+    pulls_below_ceiling,
+    pulls_close_enough,
+    pulls_refuted,
+    pulls_unreached,
+    tangents,
+)
+from structured_bandits.planning.watches import (
+    INSIDE,
+    Ranges,
+    Watches,
+    draw_gap,
+    keeps_out,
+    nothing_comes_in,
+    pulls_gaps_hold,
+    set_watch,
+    strongest_watch,
+)
+from structured_bandits.protocol import Now
+
+if TYPE_CHECKING:
+    from structured_bandits.structures.finite.cells import FiniteCells
+
+
+def choosing_for(kind: type) -> Callable[..., int]:
+    """Return how the length of a plan is found with intervals of this kind."""
+    return tangent_length if kind is Hoeffding else searched_length
+
+
+@chosen_by_class(choosing_for)
+def choice_length(level: Intervals, *situation: Any) -> int:
+    """Return a number of pulls, from 1 to its limit, in which an arm is certain to stay the choice."""
+    return choosing_for(type(level))(level, *situation)
+
+
+def tangent_length(
+    level: Hoeffding, cells: FiniteCells, arm: int, prospect: Prospect, data: Data, work: Watches
+) -> int:
+    """Find the length by the tangents of each condition (docs/planning.md 5.3).
+
+    First for the models inside, which is all if the gaps say that no other comes in meanwhile, then
+    for all.
+    """
+    at = tangents(prospect, data.pulls[arm], data.sums[arm])
+    limit = prospect.limit - 1.0
+    inside = work.inside[: work.size[0]]
+    length = length_by_tangents(cells, arm, at, limit, inside, level, work)
+    if length >= 1.0 and not nothing_comes_in(at, arm, length, work):
+        length = length_by_tangents(cells, arm, at, length, work.every, level, work)
+    return 1 + int(length)
+
+
+def searched_length(
+    level: Intervals, cells: FiniteCells, arm: int, prospect: Prospect, data: Data, work: Watches
+) -> int:
+    """Search for the length; the search begins at the one found last for this arm."""
+    outlook = Outlook(cells, prospect, data, work, work.lengths, prospect.bottom)
+    return certain_pulls(outlook, outlook, arm, Now(prospect.t, prospect.limit))
+
+
+def outside_for(kind: type) -> Callable[..., float]:
+    """Return how long the set stays empty with intervals of this kind."""
+    return gaps_length if kind is Hoeffding else no_length
+
+
+@chosen_by_class(outside_for)
+def outside_length(level: Intervals, *situation: Any) -> float:
+    """Return for how many pulls of an arm every model surely stays out."""
+    return outside_for(type(level))(level, *situation)
+
+
+def gaps_length(level: Hoeffding, arm: int, prospect: Prospect, data: Data, work: Watches) -> float:
+    """By the gaps in which no arm's interval holds a model."""
+    return pulls_gaps_hold(tangents(prospect, data.pulls[arm], data.sums[arm]), arm, work)
+
+
+def no_length(level: Intervals, arm: int, prospect: Prospect, data: Data, work: Watches) -> float:
+    """Return 0.0: with KL intervals an empty set is looked at again after each pull."""
+    return 0.0
+
+
+class Outlook(NamedTuple):
+    """What is known when the length of a plan is searched."""
+
+    cells: FiniteCells
+    prospect: Prospect
+    data: Data
+    work: Watches
+    lengths: Ints
+    bottom: float  # the least reward
+
+    def certain(self, state: Any, arm: int, now: Now, extra: int) -> bool:
+        """Does `arm` stay the choice over `extra` more pulls of it, whatever comes?
+
+        Models of `arm` that are inside now protect the choice. Down the ranking they have to cover
+        every mean that may come; the lowest so far outranks all threats below it once it is below the
+        ceiling, which is also when nothing is left to cover (docs/planning.md 16.5).
+        """
+        cells, work = self.cells, self.work
+        ahead = after_pulls(self.data.pulls[arm], self.data.sums[arm], extra, self.prospect)
+        if ahead.roof <= ahead.floor:
+            return False  # rounding is all there is
+        root = math.sqrt(ahead.level.budget)
+        reached = math.inf  # the lowest protector so far
+        for rank in work.every:
+            model = cells.ranking[rank]
+            mean = cells.table[model, arm]
+            if cells.best[model] == arm:
+                if work.watch[rank] == INSIDE and mean < ahead.roof:
+                    if reached == math.inf:
+                        if mean <= ahead.floor:
+                            return False
+                    elif not ahead.level.meets(ahead.pulls, mean, reached, ahead.margin):
+                        return False
+                    if mean < ahead.ceiling:
+                        return True
+                    reached = mean
+            elif comes_in(cells, work, rank, arm, ahead, root):
+                return False
+        return False
+
+
+@compilable
+def comes_in(
+    cells: FiniteCells, work: Watches, rank: int, arm: int, ahead: Ahead, root: float
+) -> bool:
+    """May a model be inside by then, or on the way there?"""
+    watch = work.watch[rank]
+    if watch == INSIDE:
+        return True
+    model = cells.ranking[rank]
+    if not ahead.band_low < cells.table[model, arm] < ahead.band_high:
+        return False
+    if watch != arm:
+        if work.strength[watch] > root:
+            return False
+        away = cells.table[model, watch]
+        if keeps_out(work, watch, away, away, ahead.level) > root:
+            return False
+    ranges = Ranges(cells.table, cells.table, cells.ranking)
+    _, strength = strongest_watch(ranges, model, work, arm, ahead.level)
+    return strength <= root
+
+
+@compilable
+def length_by_tangents(
+    cells: FiniteCells,
+    arm: int,
+    at: Tangents,
+    limit: float,
+    ranks: Ints,
+    level: Intervals,
+    work: Watches,
+) -> float:
+    """Return for how many pulls after the first, at most `limit`, these models let `arm` be the choice.
+
+    Down the ranking: models of `arm` inside protect the choice. They have to cover every mean that may
+    come, from above (`pulls_above_floor`), between two of them (`pulls_close_enough`) and from below
+    (`pulls_below_ceiling`). A model of another arm is no threat as long as it is refuted, out of
+    reach, or outranked by a protector below lo_j + r_j. Further down the ranking protectors are lower,
+    which helps for longer, but threats are more; the walk ends when nothing can be gained. A threat
+    gets another watch on the way if that keeps it out for longer.
+    """
+    ranges = Ranges(cells.table, cells.table, cells.ranking)
+    longest = 0.0
+    possible = limit  # as far as covers and threats met so far allow
+    limits = limits_for(at, possible)
+    outranks = 0.0  # how long the lowest protector so far does; negative: to be computed
+    lowest = math.inf
+    moved = False
+    for rank in ranks:
+        watch = work.watch[rank]
+        refuted = watch >= 0 and watch != arm
+        if refuted and work.strength[watch] >= limits.strength:
+            continue
+        model = cells.ranking[rank]
+        mean = cells.table[model, arm]
+        if watch >= 0 and not limits.unreached_low <= mean <= limits.unreached_high:
+            continue
+        if refuted:
+            away = cells.table[model, watch]
+            if keeps_out(work, watch, away, away, level) >= limits.strength:
+                continue
+        before = possible
+        if cells.best[model] == arm:
+            if watch == INSIDE:
+                if lowest == math.inf:
+                    possible = min(possible, pulls_above_floor(at, mean))
+                elif lowest - mean >= limits.close:
+                    longest = max(longest, min(possible, pulls_below_ceiling(at, lowest)))
+                    possible = min(possible, pulls_close_enough(at, lowest - mean))
+                lowest = mean
+                outranks = -1.0
+                if mean < limits.ceiling:
+                    break
+        else:
+            if outranks < 0.0:
+                outranks = pulls_below_ceiling(at, lowest)
+                longest = max(longest, min(possible, outranks))
+            harmless = outranks
+            if watch != INSIDE and outranks < possible:
+                other, strength = strongest_watch(ranges, model, work, arm, level)
+                kept = pulls_refuted(at, strength)
+                harmless = max(outranks, kept, pulls_unreached(at, mean))
+                if kept > 0.0 and other != watch:
+                    set_watch(ranges, rank, other, work, level)
+                    moved = True
+            possible = min(possible, harmless)
+            if longest >= possible:
+                break
+        if possible < 1.0:
+            break
+        if possible < before:
+            limits = limits_for(at, possible)
+    if moved:
+        draw_gap(ranges, work, arm, level)
+    if lowest < math.inf:
+        longest = max(longest, min(possible, pulls_below_ceiling(at, lowest)))
+    return longest
