@@ -195,9 +195,7 @@ def first_proposer(quiet: Quiet, playable: Ints, rng: np.random.Generator) -> in
 
 
 @compilable
-def arm_of_proposals(
-    quiet: Quiet, betas: Betas, playable: Ints, rng: np.random.Generator
-) -> int:
+def arm_of_proposals(quiet: Quiet, betas: Betas, playable: Ints, rng: np.random.Generator) -> int:
     """Return the arm with the highest draw, given that some arm proposes."""
     leader, level = quiet.leader[0], quiet.envelopes.level[0]
     first = first_proposer(quiet, playable, rng)

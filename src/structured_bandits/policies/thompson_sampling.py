@@ -92,9 +92,7 @@ class ThompsonSampling(StreakPolicy, _ThompsonSampling):
         for arm in range(self.n_arms):
             state.betas.a[arm], state.betas.b[arm] = beta_shape(self.belief, state.data, arm)
 
-    def plan(
-        self, state: ThompsonState, now: Now, quota: Ints, rng: np.random.Generator
-    ) -> int:
+    def plan(self, state: ThompsonState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Plan one pull, by a draw for each arm: a live agent may be told other rewards in between."""
         quota[:] = 0
         quota[highest_draw(self.belief, state.data, self.playable, rng)] = 1
