@@ -25,6 +25,7 @@ from structured_bandits.errors import (
 from structured_bandits.live.agent import Agent, Decision
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
+from structured_bandits.policies.ids import IDS
 from structured_bandits.policies.imed import IMED
 from structured_bandits.policies.improved_ucb import ImprovedUCB
 from structured_bandits.policies.klucb import KLUCB
@@ -79,6 +80,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "ASAE",
+    "IDS",
     "IMED",
     "KLUCB",
     "MOSS",

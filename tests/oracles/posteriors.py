@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from oracles.structures import (
@@ -42,13 +42,16 @@ from oracles.structures import (
     log,
     real,
 )
+from scipy.special import betaincinv, betaln
 
-__all__ = ["model_ts", "posterior"]
+__all__ = ["Belief", "belief", "ids", "model_ts", "posterior", "uncertain_model_ts"]
 
 Table = Sequence[Sequence[Any]]
 FLOOR = exact(1e-6)  # least probability that a model gives to a reward
 LEAD = Fraction(17, 10)  # an arm leads with more than this times the weight of all others
 UNSURE = 1e-9  # floats do not decide what is closer
+SAME = MP.mpf(10) ** -25  # sums of logarithms that agree to 25 digits count as equal
+SMALLEST = 1e-290  # what is smaller may be 0 as a float
 FORGOTTEN = 700.0  # weights of less than exp(-700) of the largest are 0
 
 
@@ -91,65 +94,18 @@ def exponent(row: Sequence[Fraction], game: Game) -> Fraction:
     return sum((Fraction(s, game.unit) * mu - n * mu**2 / 2 for mu, n, s in terms), ZERO)
 
 
-class Weights:
-    """The posterior weights of the rows of a table, given what a game has shown so far."""
+class Mixture:
+    """Things with weights, each a rational number times an irrational one."""
 
-    def __init__(
-        self,
-        table: Table,
-        game: Game,
-        prior: Sequence[Any] | None = None,
-        temper: float = 1.0,
-        sigma: float | None = None,
-    ) -> None:
-        self.game, self.temper, self.sigma = game, exact(temper), sigma
-        self.rows = [tuple(map(exact, row)) for row in table]
-        self.best = [highest(row) for row in self.rows]
-        self.prior = [ONE] * len(self.rows) if prior is None else [exact(p) for p in prior]
-        self.bases = [likelihood_bases(row) for row in self.rows]
-        means = np.array([[float(mean) for mean in row] for row in self.rows])
-        if sigma is None:
-            pairs = np.array(
-                [[[float(log(x)) for x in pair] for pair in row] for row in self.bases]
-            )
-            self.of_sums, self.of_pulls = pairs[:, :, 0] - pairs[:, :, 1], pairs[:, :, 1]
-        else:
-            self.of_sums, self.of_pulls = means / sigma**2, -(means**2) / (2 * sigma**2)
-        self.log_prior = np.array([float(log(p)) for p in self.prior])
-
-    def relative(self) -> np.ndarray:
-        """The weights as floats, those below e**-700 of the largest as 0; their sum is 1."""
-        pulls = np.array(self.game.counts, float)
-        sums = np.array([total / self.game.unit for total in self.game.sums])
-        logs = self.log_prior + float(self.temper) * (self.of_sums @ sums + self.of_pulls @ pulls)
-        logs = logs - logs.max()
-        weights = np.where(logs < -FORGOTTEN, 0.0, np.exp(np.maximum(logs, -FORGOTTEN)))
-        return weights / weights.sum()
-
-    def split(self, model: int) -> tuple[Hashable, Fraction, Real]:
+    def split(self, member: int) -> tuple[Hashable, Fraction, Real]:
         """The weight as a rational number times an irrational one: what names the latter, both.
 
-        Weights with different names are linearly independent over the rationals.
+        Irrational numbers with different names are linearly independent over the rationals.
         """
-        if self.sigma is not None:
-            scale = self.temper / exact(self.sigma) ** 2
-            name = exponent(self.rows[model], self.game) * scale
-            return name, self.prior[model], MP.exp(real(name))
-        product = powers(self.bases[model], self.game)
-        whole = {prime: math.floor(power * self.temper) for prime, power in product.items()}
-        rest = {prime: power * self.temper - whole[prime] for prime, power in product.items()}
-        top = math.prod(prime**power for prime, power in whole.items() if power > 0)
-        bottom = math.prod(prime**-power for prime, power in whole.items() if power < 0)
-        irrational = MP.exp(MP.fsum(real(power) * log(prime) for prime, power in rest.items()))
-        name = frozenset((prime, power) for prime, power in rest.items() if power != 0)
-        return name, self.prior[model] * Fraction(top, bottom), irrational
-
-    def precise(self, models: Sequence[int]) -> list[Real]:
-        """The weights of some models to 60 digits, up to a factor that they share."""
-        return [real(rational) * number for _, rational, number in map(self.split, models)]
+        raise NotImplementedError
 
     def balance(self, factors: Sequence[Fraction], weights: np.ndarray) -> float:
-        """The average of the factors over the models by weight: 0 only if it is exactly 0."""
+        """The average of the factors over the members by weight: 0 only if it is exactly 0."""
         rough = float(np.dot([float(f) for f in factors], weights))
         if abs(rough) > UNSURE:
             return rough
@@ -165,6 +121,77 @@ class Weights:
         return float(MP.fsum(terms) / MP.fsum(real(mass) * x for _, mass, x in groups.values()))
 
 
+def scaled(logs: np.ndarray) -> np.ndarray:
+    """Weights with these logarithms, those below e**-700 of the largest as 0; their sum is 1."""
+    logs = logs - logs.max()
+    weights = np.where(logs < -FORGOTTEN, 0.0, np.exp(np.maximum(logs, -FORGOTTEN)))
+    return weights / weights.sum()
+
+
+class Weights(Mixture):
+    """The posterior weights of the rows of a table, given what a game has shown so far."""
+
+    def __init__(
+        self,
+        table: Table,
+        game: Game,
+        prior: Sequence[Any] | None = None,
+        temper: float = 1.0,
+        sigma: float | None = None,
+    ) -> None:
+        self.game, self.temper, self.sigma = game, exact(temper), sigma
+        self.rows = [tuple(map(exact, row)) for row in table]
+        self.best = [highest(row) for row in self.rows]
+        self.prior = [ONE] * len(self.rows) if prior is None else [exact(p) for p in prior]
+        self.bases = [likelihood_bases(row) for row in self.rows]
+        self.log_bases = [[(log(one), log(zero)) for one, zero in row] for row in self.bases]
+        means = np.array(self.rows, float)
+        if sigma is None:
+            pairs = np.array(
+                [[[float(log(x)) for x in pair] for pair in row] for row in self.bases]
+            )
+            self.of_sums, self.of_pulls = pairs[:, :, 0] - pairs[:, :, 1], pairs[:, :, 1]
+        else:
+            self.of_sums, self.of_pulls = means / sigma**2, -(means**2) / (2 * sigma**2)
+        self.log_prior = np.array([float(log(p)) for p in self.prior])
+
+    def relative(self) -> np.ndarray:
+        """The probabilities of the models as floats."""
+        pulls = np.array(self.game.counts, float)
+        sums = np.array([total / self.game.unit for total in self.game.sums])
+        return scaled(
+            self.log_prior + float(self.temper) * (self.of_sums @ sums + self.of_pulls @ pulls)
+        )
+
+    def split(self, model: int) -> tuple[Hashable, Fraction, Real]:
+        if self.sigma is not None:
+            scale = self.temper / exact(self.sigma) ** 2
+            name = exponent(self.rows[model], self.game) * scale
+            return name, self.prior[model], MP.exp(real(name))
+        product = powers(self.bases[model], self.game)
+        whole = {prime: math.floor(power * self.temper) for prime, power in product.items()}
+        rest = {prime: power * self.temper - whole[prime] for prime, power in product.items()}
+        top = math.prod(prime**power for prime, power in whole.items() if power > 0)
+        bottom = math.prod(prime**-power for prime, power in whole.items() if power < 0)
+        irrational = MP.exp(MP.fsum(real(power) * log(prime) for prime, power in rest.items()))
+        name = frozenset((prime, power) for prime, power in rest.items() if power != 0)
+        return name, self.prior[model] * Fraction(top, bottom), irrational
+
+    def precise(self, models: Sequence[int]) -> list[Real]:
+        """The weights of some models to 60 digits; their sum is 1."""
+        logs = [log(self.prior[m]) + real(self.temper) * self.log_likelihood(m) for m in models]
+        weights = [MP.exp(value - logs[0]) for value in logs]
+        return [weight / MP.fsum(weights) for weight in weights]
+
+    def log_likelihood(self, model: int) -> Real:
+        """To 60 digits, up to what all models share."""
+        if self.sigma is not None:
+            return real(exponent(self.rows[model], self.game) / exact(self.sigma) ** 2)
+        wins = [MP.mpf(total) / self.game.unit for total in self.game.sums]
+        pulled = zip(self.log_bases[model], self.game.counts, wins, strict=True)
+        return MP.fsum(s * one + (n - s) * zero for (one, zero), n, s in pulled if n > 0)
+
+
 def posterior(
     table: Table, pulls: Sequence[int], sums: Sequence[int], prior: Sequence[Any] | None = None
 ) -> np.ndarray:
@@ -178,21 +205,25 @@ def posterior(
 
 
 def drawn(
-    state: Weights, parts: Sequence[Sequence[int]], weights: np.ndarray, u: Any
+    state: Mixture, parts: Sequence[Sequence[int]], weights: np.ndarray, u: Any
 ) -> tuple[int, list[float]]:
-    """The first part (a set of models) whose cumulative probability exceeds u, and all distances.
+    """The first part (a set of members) whose cumulative probability exceeds u, and all distances.
 
     The distances are those of u from the borders between parts, exactly 0 on a border.
     """
-    point, choice, below, distances = exact(u), -1, set[int](), list[float]()
-    parts = [[m for m in part if weights[m] > 0] for part in parts]
-    last = max(j for j, part in enumerate(parts) if part)
-    for j, part in enumerate(parts[:last]):
+    point, choice, distances = exact(u), -1, list[float]()
+    alive = [[m for m in part if weights[m] > 0] for part in parts]
+    last = max(j for j, part in enumerate(alive) if part)
+    below, mass = set[int](), 0.0
+    for j, part in enumerate(alive[:last]):
         if not part:
             continue
         below.update(part)
-        factors = [(m in below) - point for m in range(len(weights))]
-        above = state.balance(factors, weights)
+        mass += sum(weights[m] for m in part)
+        above = mass - float(point)
+        if abs(above) <= UNSURE:
+            factors = [(m in below) - point for m in range(len(weights))]
+            above = state.balance(factors, weights)
         distances.append(above)
         if above > 0 and choice < 0:
             choice = j
@@ -248,4 +279,346 @@ def model_ts(
     state = Weights(table, game, prior, temper, sigma)
     for u in uniforms[:horizon]:
         game.pull(sampled_arm(state, u))
+    return game.trace
+
+
+# ------------------------------------------------------------------- models that are only near
+
+
+class Pairs(Mixture):
+    """The posterior weights of pairs (model, strength); without strength the model is exact.
+
+    With strength k the mean of arm i has the law Beta(k mu_i, k (1 - mu_i)), mu_i cut to
+    [1e-6, 1 - 1e-6]; the weight is the prior times the probability of the rewards in order.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        game: Game,
+        trust: float,
+        strengths: Sequence[Any],
+        prior: Sequence[Any] | None,
+    ) -> None:
+        if game.unit != 1:
+            raise ValueError("the rule says what rewards of 0 and 1 do, no others")
+        self.game, self.models = game, Weights(table, game, prior)
+        near = [(exact(k), (1 - exact(trust)) / len(strengths)) for k in strengths]
+        kinds = [*near, (None, exact(trust))]
+        self.pairs = [(m, k) for m in range(len(table)) for k, _ in kinds]
+        self.exact = np.array([k is None for _, k in self.pairs])
+        self.prior = [p * share for p in self.models.prior for _, share in kinds]
+        self.logs = np.array([float(log(p)) if p > 0 else -math.inf for p in self.prior])
+        self.floats = np.array(
+            [[self.before(j, i) for i in range(len(table[0]))] for j in range(len(self.pairs))],
+            float,
+        )
+
+    def before(self, pair: int, arm: int) -> tuple[Fraction, Fraction]:
+        """The parameters of the arm's Beta law before the first pull, or the exact model's chances."""
+        model, strength = self.pairs[pair]
+        if strength is None:
+            return self.models.bases[model][arm]
+        mean = min(max(self.models.rows[model][arm], FLOOR), 1 - FLOOR)
+        return strength * mean, strength * (1 - mean)
+
+    def now(self, pair: int, arm: int) -> tuple[Fraction, Fraction]:
+        """The parameters of the Beta law of an arm's mean."""
+        a, b = self.before(pair, arm)
+        wins = self.game.sums[arm]
+        return a + wins, b + self.game.counts[arm] - wins
+
+    def pull(self, arm: int) -> None:
+        """Pull an arm and multiply each weight by the probability of the reward."""
+        pulls, wins = self.game.counts[arm], self.game.sums[arm]
+        reward = self.game.pull(arm)
+        own = self.floats[:, arm, 0 if reward else 1]
+        near = own + (wins if reward else pulls - wins)
+        total = self.floats[:, arm].sum(axis=1) + pulls
+        self.logs = self.logs + np.log(np.where(self.exact, own, near / total))
+
+    def split(self, member: int) -> tuple[Hashable, Fraction, Real]:
+        model, strength = self.pairs[member]
+        if strength is None:
+            name, rational, number = self.models.split(model)
+            return name, rational * self.prior[member] / self.models.prior[model], number
+        product = self.prior[member]
+        for arm, (pulls, wins) in enumerate(zip(self.game.counts, self.game.sums, strict=True)):
+            a, b = self.before(member, arm)
+            top = math.prod([a + s for s in range(wins)]) * math.prod(
+                [b + f for f in range(pulls - wins)]
+            )
+            product *= top / math.prod([a + b + n for n in range(pulls)], start=ONE)
+        return frozenset(), product, MP.mpf(1)
+
+
+def log_lower_tail(a: Any, b: Any, u: Any) -> Real:
+    """The logarithm of the u-quantile of Beta(a, b) where it is so small that x**(a-1) is the density."""
+    a, b = real(a), real(b)
+    return (MP.log(real(u)) + MP.log(a) + MP.log(MP.beta(a, b))) / a
+
+
+def is_tiny(a: Fraction, b: Fraction, u: Fraction) -> bool:
+    """Whether the u-quantile of Beta(a, b) is below e**-40, by its leading term."""
+    x, y = float(a), float(b)
+    return x < 1 and math.log(u) + math.log(x) + float(betaln(x, y)) < -40 * x
+
+
+def quantile(a: Fraction, b: Fraction, u: Fraction) -> float:
+    """The u-quantile of Beta(a, b), rounded to a float, which may be 0 or 1."""
+    if u == 0:
+        return 0.0
+    if is_tiny(a, b, u):
+        return float(MP.exp(log_lower_tail(a, b, u)))
+    if is_tiny(b, a, 1 - u):
+        return 1.0
+    return float(betaincinv(float(a), float(b), float(u)))
+
+
+def refined(a: Fraction, b: Fraction, u: Fraction, start: float) -> Real:
+    """The quantile to more than 40 digits: three steps of Newton's method."""
+    if is_tiny(a, b, u):
+        return MP.exp(log_lower_tail(a, b, u))
+    x, y, mean = real(a), real(b), MP.mpf(start)
+    for _ in range(3):
+        off = MP.betainc(x, y, 0, mean, regularized=True) - real(u)
+        mean -= off * MP.beta(x, y) / (mean ** (x - 1) * (1 - mean) ** (y - 1))
+    return mean
+
+
+def largest_mean(laws: Sequence[tuple[Fraction, Fraction, Fraction]], trace: Trace) -> int:
+    """The arm with the largest quantile, given (a, b, u) of each; the lowest arm on ties.
+
+    Equal laws at equal uniforms tie, and so do quantiles that as floats are 0 or 1.
+    """
+    means = [quantile(*law) for law in laws]
+    top = max(means)
+    near = [i for i, mean in enumerate(means) if mean >= top * (1 - UNSURE)]
+    far = [mean for i, mean in enumerate(means) if i not in near]
+    if far:
+        trace.note(max(far), top)
+    if len({laws[i] for i in near}) > 1 and 0 < top < 1:
+        exactly = {i: refined(*laws[i], means[i]) for i in near}
+        first = max(near, key=lambda i: exactly[i])
+        for i in near:
+            if laws[i] != laws[first]:
+                decided(1 - exactly[i] / exactly[first])
+                trace.note(exactly[i], exactly[first])
+        near = [i for i in near if laws[i] == laws[first]]
+    elif top == 1:
+        near = [i for i in near if means[i] == 1]
+    trace.ties += len(near) > 1
+    return near[0]
+
+
+def uncertain_model_ts(
+    table: Table,
+    rewards: Rewards,
+    horizon: int,
+    uniforms: Sequence[Any],
+    trust: float,
+    strengths: Sequence[Any],
+    prior: Sequence[Any] | None = None,
+) -> Trace:
+    """Thompson sampling over pairs (model, strength) that share the model's prior.
+
+    ``trust`` goes to the exact model, the rest in equal parts to the strengths. The first uniform of a
+    pull picks the pair: models in order, for each its strengths in order, then the exact one.
+    An exact model plays its best arm. Otherwise a further uniform for each arm, in order, gives
+    its mean as a quantile of its Beta law, and the largest mean is played, the lowest arm on ties.
+    """
+    game = Game(len(table[0]), rewards)
+    pairs, tape = Pairs(table, game, trust, strengths, prior), map(exact, uniforms)
+    singles = [[j] for j in range(len(pairs.pairs))]
+    for _ in range(horizon):
+        pair, distances = drawn(pairs, singles, scaled(pairs.logs), next(tape))
+        note_distances(game.trace, distances)
+        model, strength = pairs.pairs[pair]
+        if strength is None:
+            arm = pairs.models.best[model]
+        else:
+            laws = [(*pairs.now(pair, i), next(tape)) for i in range(len(game.counts))]
+            arm = largest_mean(laws, game.trace)
+        pairs.pull(arm)
+    return game.trace
+
+
+# --------------------------------------------------------------- information-directed sampling
+
+
+class Belief(NamedTuple):
+    """What information-directed sampling looks at, one number for each arm."""
+
+    best: list[Real]  # the probability that the arm is best
+    regret: list[Real]  # what a pull of the arm is expected to lose
+    gain: list[Real]  # what its reward is expected to tell of which arm is best, in nats
+
+
+def divergence(p: Real, not_p: Real, q: Real, not_q: Real, off: Real) -> Real:
+    """The Bernoulli divergence d(p, q), with off = p - q; for tiny differences by its series."""
+    if abs(off) < MP.mpf(10) ** -15 * min(q, not_q):
+        cubic = off**3 / 6 * (1 / q**2 - 1 / not_q**2)
+        return off**2 / 2 * (1 / q + 1 / not_q) - cubic + off**4 / 12 * (1 / q**3 + 1 / not_q**3)
+    return sum(x * MP.log(x / y) for x, y in ((p, q), (not_p, not_q)) if x > 0)
+
+
+def shift(
+    means: Sequence[Fraction], weights: Sequence[Real], ours: set[int], base: set[int]
+) -> Real:
+    """The mean over the models in ``ours`` minus that over ``base``, 0 only if it is 0.
+
+    As a sum over pairs of models: a difference as small as the weights allow is not lost.
+    """
+    terms = [
+        weights[m] * weights[n] * real(means[m] - means[n])
+        for m in ours
+        for n in base
+        if means[m] != means[n]
+    ]
+    total = MP.fsum(terms)
+    if abs(total) <= SAME**2 * MP.fsum(terms, absolute=True):
+        return MP.mpf(0)
+    return total / (MP.fsum(weights[m] for m in ours) * MP.fsum(weights[n] for n in base))
+
+
+def average(means: Sequence[Fraction], weights: Sequence[Real], models: Iterable[int]) -> Real:
+    models = list(models)
+    return MP.fsum(weights[m] * real(means[m]) for m in models) / MP.fsum(
+        weights[m] for m in models
+    )
+
+
+def expected_gain(
+    means: Sequence[Fraction],
+    weights: Sequence[Real],
+    groups: Sequence[set[int]],
+    sigma: float | None,
+) -> Real:
+    """The sum over groups (models with the same best arm) of P(group) d(mean in the group, mean)."""
+    shares = [MP.fsum(weights[m] for m in group) for group in groups]
+    base = groups[shares.index(max(shares))]
+    shifts = [shift(means, weights, group, base) for group in groups]
+    if not any(shifts):
+        return MP.mpf(0)
+    overall = MP.fsum(share * off for share, off in zip(shares, shifts, strict=True))
+    if sigma is not None:
+        squares = ((off - overall) ** 2 for off in shifts)
+        return MP.fsum(p * x for p, x in zip(shares, squares, strict=True)) / (
+            2 * MP.mpf(sigma) ** 2
+        )
+    others, total = [1 - mean for mean in means], MP.mpf(0)
+    q, not_q = (average(x, weights, range(len(weights))) for x in (means, others))
+    for group, share, off in zip(groups, shares, shifts, strict=True):
+        p, not_p = (average(x, weights, group) for x in (means, others))
+        total += share * divergence(p, not_p, q, not_q, off - overall)
+    return total
+
+
+def belief(table: Table, weights: Sequence[Any], sigma: float | None = None) -> Belief:
+    """What the probabilities of the models, all positive, say of each arm."""
+    rows = [tuple(map(exact, row)) for row in table]
+    if sigma is None and not all(0 <= mean <= 1 for row in rows for mean in row):
+        raise ValueError("information about rewards in [0, 1] needs means in [0, 1]")
+    weights, best = [MP.mpf(w) for w in weights], [highest(row) for row in rows]
+    members = [{m for m, b in enumerate(best) if b == i} for i in range(len(rows[0]))]
+    groups = [group for group in members if group]
+    pairs = list(zip(weights, rows, strict=True))
+    return Belief(
+        [MP.fsum(weights[m] for m in group) for group in members],
+        [MP.fsum(w * real(max(row) - row[i]) for w, row in pairs) for i in range(len(rows[0]))],
+        [expected_gain(means, weights, groups, sigma) for means in zip(*rows, strict=True)],
+    )
+
+
+class Mix(NamedTuple):
+    """Two arms in order, the weight of the lower one, and the square of the regret over the gain."""
+
+    low: int
+    high: int
+    weight: Real
+    ratio: Real
+
+    def arm(self, u: Any) -> int:
+        return self.low if self.weight - MP.mpf(u) > SAME else self.high
+
+
+def best_mix(now: Belief, i: int, j: int) -> Mix:
+    """The mix of two arms with the least ratio: of both ends and of the place where its slope is 0."""
+    _, regret, gain = now
+    weights = [MP.mpf(1), MP.mpf(0)]
+    if regret[i] != regret[j] and gain[i] != gain[j]:
+        inner = regret[j] / (regret[i] - regret[j]) - 2 * gain[j] / (gain[i] - gain[j])
+        if 0 < inner < 1:
+            weights.append(inner)
+    mixes = []
+    for q in weights:
+        lost, told = (q * x[i] + (1 - q) * x[j] for x in (regret, gain))
+        ratio = MP.mpf(0) if lost == 0 else MP.inf if told == 0 else lost / told * lost
+        mixes.append(Mix(i, j, q, ratio))
+    return min(mixes, key=lambda mix: mix.ratio)
+
+
+def is_optimal_alone(now: Belief, arm: int) -> bool:
+    """Whether regret_a (gain_k - gain_a) <= 2 (regret_k - regret_a) gain_a for all k."""
+    lost, told = now.regret[arm], now.gain[arm]
+    for other_lost, other_told in zip(now.regret, now.gain, strict=True):
+        size = lost * (other_told + told) + 2 * (other_lost + lost) * told
+        if lost * (other_told - told) - 2 * (other_lost - lost) * told > SAME * size:
+            return False
+    return True
+
+
+def directed_arm(now: Belief, u: Any, trace: Trace) -> int:
+    """The arm that information-directed sampling plays with this uniform."""
+    arms = range(len(now.best))
+    if not any(now.gain):
+        arm = next(i for i in arms if now.best[i] >= max(now.best) * (1 - SAME))
+        note_rivals(trace, [(i, 1 - now.best[i] / now.best[arm]) for i in arms if i != arm])
+        return arm
+    trace.closest = min(
+        [trace.closest, *(float(x) for x in now.gain + now.regret if 0 < x < SMALLEST)]
+    )
+    mixes = [best_mix(now, i, j) for i in arms for j in arms if i < j]
+    alone = next((i for i in arms if is_optimal_alone(now, i)), None)
+    if alone is not None:
+        arm, ratio = alone, pure_ratio(now, alone)
+    else:
+        least = min(mix.ratio for mix in mixes)
+        mix = next(mix for mix in mixes if mix.ratio <= least * (1 + SAME))
+        arm, ratio = mix.arm(u), mix.ratio
+        note_rivals(trace, [(mix.low, mix.weight - MP.mpf(u))])
+    others = [other for other in mixes if other.arm(u) != arm]
+    note_rivals(trace, [(o.arm(u), 1 - ratio / o.ratio if o.ratio else o.ratio) for o in others])
+    return arm
+
+
+def pure_ratio(now: Belief, arm: int) -> Real:
+    lost, told = now.regret[arm], now.gain[arm]
+    return MP.mpf(0) if lost == 0 else lost / told * lost
+
+
+def note_rivals(trace: Trace, rivals: Sequence[tuple[int, Real]]) -> None:
+    """Note the distances of other choices, those below 25 digits as ties."""
+    note_distances(trace, [0.0 if abs(gap) <= SAME else float(gap) for _, gap in rivals])
+
+
+def ids(
+    table: Table,
+    rewards: Rewards,
+    horizon: int,
+    uniforms: Sequence[Any],
+    prior: Sequence[Any] | None = None,
+    sigma: float | None = None,
+) -> Trace:
+    """Information-directed sampling: the mix of arms with the least squared regret over gain.
+
+    If no arm has a gain, the arm most likely to be best is played. If an arm alone is optimal it is
+    played, the lowest such arm. Otherwise the first pair i < j with the least ratio; i iff u < its weight.
+    """
+    game = Game(len(table[0]), rewards)
+    state = Weights(table, game, prior, sigma=sigma)
+    for u in uniforms[:horizon]:
+        alive = np.flatnonzero(state.relative()).tolist()
+        now = belief([state.rows[m] for m in alive], state.precise(alive), sigma)
+        game.pull(directed_arm(now, u, game.trace))
     return game.trace

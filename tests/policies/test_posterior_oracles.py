@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import posteriors
+from scipy import stats
+from scipy.special import betaln
 
 # Figure 1 right of the paper, and data on which everything was computed by hand
 RIGHT = [[0.8, 0.7, 0.6, 0.5], [0.8, 0.7, 0.84, 0.1], [0.8, 0.4, 0.6, 0.88], [0.8, 0.92, 0.6, 0.5]]
@@ -61,3 +63,137 @@ def test_uniforms_on_a_border_are_ties() -> None:
     )
     assert halves.arms == [0, 0, 1]  # equal means on the pulled arm: 1/2 is the border to the end
     assert (halves.ties, halves.closest) == (1, 0.25)
+
+
+def uncertain_in_floats(
+    table: np.ndarray, rewards: list[list[int]], horizon: int, uniforms: np.ndarray, trust: float
+) -> list[int]:
+    """Weights from Beta functions, means from the quantiles of SciPy's statistics."""
+    reads, arms, n_arms = iter(uniforms), list[int](), table.shape[1]
+    wins, losses = np.zeros(n_arms), np.zeros(n_arms)
+    for _ in range(horizon):
+        logs = []
+        for row in table:
+            for k in (2, 50):
+                a, b = k * row, k * (1 - row)
+                logs.append(
+                    np.log((1 - trust) / 2) + (betaln(a + wins, b + losses) - betaln(a, b)).sum()
+                )
+            logs.append(np.log(trust) + (wins * np.log(row) + losses * np.log(1 - row)).sum())
+        shares = np.exp(np.array(logs) - max(logs))
+        pair = int(
+            np.searchsorted(np.cumsum(shares)[:-1], next(reads) * shares.sum(), side="right")
+        )
+        row, kind = table[pair // 3], pair % 3
+        if kind < 2:
+            k = (2, 50)[kind]
+            draws = [next(reads) for _ in range(n_arms)]
+            row = stats.beta.ppf(draws, k * row + wins, k * (1 - row) + losses)
+        arm = int(np.argmax(row))
+        if rewards[arm][arms.count(arm)]:
+            wins[arm] += 1
+        else:
+            losses[arm] += 1
+        arms.append(arm)
+    return arms
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_uncertain_model_ts_is_the_textbook_loop(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.random((4, 3))
+    rewards, uniforms = tape(rng, rng.random(3), 120), rng.random(480)
+    trace = posteriors.uncertain_model_ts(table, rewards, 120, uniforms, 0.25, (2, 50))
+    assert trace.arms == uncertain_in_floats(table, rewards, 120, uniforms, 0.25)
+
+
+def test_full_trust_draws_exact_models_in_their_order() -> None:
+    trace = posteriors.uncertain_model_ts(
+        RIGHT, [[1] * 4] * 4, 4, [0.125, 0.25, 0.5, 0.875], 1.0, (2, 10)
+    )
+    assert trace.arms == [
+        0,
+        2,
+        2,
+        1,
+    ]  # borders: quarters; 60, 144, 204 of 264; 36, 106.56, 142.56 of 178.56
+    assert trace.ties == 1
+
+
+def test_quantiles_of_means_at_the_border() -> None:
+    """Beta(2e-6, 2) is nearly all at 0; its quantiles are x**a / (a B(a, b)) = u."""
+    tiny, two, half = posteriors.exact(2e-6), posteriors.exact(2), posteriors.exact(0.5)
+    assert posteriors.quantile(tiny, two, half) == 0.0
+    assert posteriors.quantile(two, tiny, half) == 1.0
+    law = posteriors.exact(0.0625), posteriors.exact(3), posteriors.exact(2**-6)
+    by_hand = (2**-6 * 0.0625 * np.exp(betaln(0.0625, 3))) ** 16
+    assert posteriors.quantile(*law) == pytest.approx(by_hand, rel=1e-12)
+    middle = posteriors.exact(5), posteriors.exact(3), posteriors.exact(0.25)
+    start = posteriors.quantile(*middle)
+    assert float(posteriors.refined(*middle, start)) == pytest.approx(start, rel=1e-14)
+
+
+def test_equal_laws_at_equal_uniforms_tie() -> None:
+    trace = posteriors.uncertain_model_ts(
+        [[0.5, 0.5]], [[1], [1]], 1, [0.25, 0.75, 0.75], 0.5, (2,)
+    )
+    assert (trace.arms, trace.ties) == ([0], 1)
+
+
+def test_information_on_the_paper_structure() -> None:
+    now = posteriors.belief(RIGHT, posteriors.posterior(RIGHT, PULLS, WINS))
+    lost, told = np.array(now.regret, float), np.array(now.gain, float)
+    assert lost == pytest.approx([0.02621399, 0.11886917, 0.15634671, 0.42618404], abs=6e-9)
+    assert told == pytest.approx([0, 0.0216745875, 0.0291899007, 0.101168934], abs=6e-10)
+    assert now.gain[0] == 0
+    mixes = [posteriors.best_mix(now, i, j) for i in range(4) for j in range(i + 1, 4)]
+    best = min(mixes, key=lambda mix: mix.ratio)
+    assert (best.low, best.high) == (0, 3)
+    assert float(best.weight) == pytest.approx(0.93446013, abs=6e-9)
+    assert float(best.ratio) == pytest.approx(0.41454660, abs=6e-9)
+    plays = np.random.default_rng(0).dirichlet([0.3] * 4, 100_000)
+    assert ((plays @ lost) ** 2 >= (plays @ told) * (float(best.ratio) - 1e-12)).all()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_mix_is_no_worse_than_any_other(seed: int) -> None:
+    """The test for one arm agrees with the best pair, and random plays are no better."""
+    rng = np.random.default_rng(seed)
+    table, weights = rng.random((5, 4)) ** 2, rng.dirichlet([0.5] * 5)
+    now = posteriors.belief(table, weights)
+    mixes = [posteriors.best_mix(now, i, j) for i in range(4) for j in range(i + 1, 4)]
+    least = min(mix.ratio for mix in mixes)
+    alone = [i for i in range(4) if posteriors.is_optimal_alone(now, i)]
+    assert all(posteriors.pure_ratio(now, i) == least for i in alone)
+    inner = [mix for mix in mixes if mix.ratio == least and 0 < mix.weight < 1]
+    assert bool(alone) != bool(inner)
+    lost, told = np.array(now.regret, float), np.array(now.gain, float)
+    plays = rng.dirichlet([0.3] * 4, 20_000)
+    assert ((plays @ lost) ** 2 >= (plays @ told) * float(least) * (1 - 1e-9)).all()
+    assert told == pytest.approx(mutual_information(table, weights), rel=1e-9)
+
+
+def mutual_information(table: np.ndarray, weights: np.ndarray) -> list[float]:
+    """Of an arm's reward and the best arm, from their joint law."""
+    found = []
+    for i in range(table.shape[1]):
+        joint = np.zeros((table.shape[1], 2))
+        for row, weight in zip(table, weights, strict=True):
+            joint[row.argmax()] += weight * np.array([row[i], 1 - row[i]])
+        joint = joint[joint.sum(axis=1) > 0]
+        apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+        found.append(float((joint * np.log(joint / apart)).sum()))
+    return found
+
+
+def test_without_gain_the_likeliest_best_arm_is_played() -> None:
+    table = [[0.5, 0.25], [0.25, 0.5], [0.25, 0.5]]
+    equal = [[0.5, 0.25], [0.5, 0.25]]
+    assert posteriors.ids(equal, [[1] * 3] * 2, 3, [0.0, 0.5, 0.9]).arms == [0, 0, 0]
+    now = posteriors.belief(table, [0.25, 0.5, 0.25])
+    trace = posteriors.Trace()
+    assert posteriors.directed_arm(now._replace(gain=[0, 0]), 0.0, trace) == 1
+    assert trace.closest == pytest.approx(2 / 3)
+    even = posteriors.Belief([0.5, 0.5], [0.25, 0.25], [0, 0])
+    assert posteriors.directed_arm(even, 0.9, trace) == 0
+    assert trace.ties == 1
