@@ -5,11 +5,9 @@ Loops that do not draw play the same arms on tapes of rewards. Those that do hav
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
+import field_loops
 import numpy as np
 import pytest
 
@@ -21,21 +19,6 @@ from structured_bandits.information.truth import truth_of
 HORIZON = 1_500
 RIGHT = figure1_right()
 SHOP = sb.FiniteStructure(np.round(np.random.default_rng(11).uniform(0.01, 0.16, (6, 8)), 3))
-
-
-def _loops() -> Any:
-    """Load the loops from the folder of the benchmarks, which is no package."""
-    path = Path(__file__).parent.parent / "benchmarks" / "field_loops.py"
-    spec = importlib.util.spec_from_file_location("field_loops", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["field_loops"] = module  # compiled functions are looked up there
-    spec.loader.exec_module(module)
-    return module
-
-
-LOOPS = _loops()
 
 
 class TapeOfArms:
@@ -84,7 +67,7 @@ def sorted_models(structure: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize(("loop", "policy"), [("kl_ucb", sb.KLUCB), ("imed", sb.IMED)])
 def test_blind_loops_play_the_same_arms(loop: str, policy: Any, seed: int) -> None:
     tape = draw_tape(np.random.default_rng(seed).random(5), seed)
-    assert arms_by_hand(getattr(LOOPS, loop), (), tape) == arms_of(policy(5), tape)
+    assert arms_by_hand(getattr(field_loops, loop), (), tape) == arms_of(policy(5), tape)
 
 
 @pytest.mark.parametrize("truth", range(4))
@@ -93,7 +76,7 @@ def test_ossb_plays_the_same_arms(truth: int) -> None:
     ready = [cheapest_allocation(truth_of(RIGHT, row), "bernoulli").allocation for row in range(4)]
     before = (table.T.copy(), table.argmax(axis=1), np.array(ready).T.copy())
     tape = draw_tape(table[truth], truth)
-    assert arms_by_hand(LOOPS.ossb, before, tape) == arms_of(sb.OSSB(RIGHT), tape)
+    assert arms_by_hand(field_loops.ossb, before, tape) == arms_of(sb.OSSB(RIGHT), tape)
 
 
 @pytest.mark.parametrize("structure", [RIGHT, SHOP], ids=["right", "shop"])
@@ -102,11 +85,11 @@ def test_loops_with_kl_boxes_play_the_same_arms(structure: Any, truth: int) -> N
     models, best = sorted_models(structure)
     tape = draw_tape(structure.cells.table[truth], truth)
     sucb = arms_of(sb.SUCB(structure, confidence="kl"), tape)
-    assert arms_by_hand(LOOPS.sucb_kl, (models, best, 2.0), tape) == sucb
-    logs = tuple(map(np.log, LOOPS.likelihoods(models)))
-    assert arms_by_hand(LOOPS.sucb_kl_remembered, (*logs, best, 2.0), tape) == sucb
+    assert arms_by_hand(field_loops.sucb_kl, (models, best, 2.0), tape) == sucb
+    logs = tuple(map(np.log, field_loops.likelihoods(models)))
+    assert arms_by_hand(field_loops.sucb_kl_remembered, (*logs, best, 2.0), tape) == sucb
     sae = arms_of(sb.SAE(structure, HORIZON, alpha=0.1, confidence="kl"), tape)
-    assert arms_by_hand(LOOPS.sae_kl, (models, best, 0.1), tape) == sae
+    assert arms_by_hand(field_loops.sae_kl, (models, best, 0.1), tape) == sae
 
 
 def mean_regret(runs: list[Any], means: Any) -> tuple[float, float]:
@@ -127,13 +110,13 @@ def check_regret(loop: Any, before: tuple[Any, ...], policy: Any, means: Any) ->
 
 
 def test_thompson_sampling_has_the_same_regret() -> None:
-    check_regret(LOOPS.thompson, (), sb.ThompsonSampling(3), [0.3, 0.5, 0.6])
+    check_regret(field_loops.thompson, (), sb.ThompsonSampling(3), [0.3, 0.5, 0.6])
 
 
 @pytest.mark.parametrize("textbook", [False, True], ids=["good", "textbook"])
 def test_posterior_sampling_has_the_same_regret(textbook: bool) -> None:
     table = RIGHT.cells.table
-    ones, zeros = LOOPS.likelihoods(table)
+    ones, zeros = field_loops.likelihoods(table)
     before = (np.log(ones), np.log(zeros)) if textbook else (ones, zeros)
-    loop = LOOPS.model_ts_textbook if textbook else LOOPS.model_ts
+    loop = field_loops.model_ts_textbook if textbook else field_loops.model_ts
     check_regret(loop, (*before, table.argmax(axis=1)), sb.ModelTS(RIGHT), table[0])
