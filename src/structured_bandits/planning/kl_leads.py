@@ -20,7 +20,7 @@ from structured_bandits.planning.kl import coin_divergence, kl_upper
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.protocol import Now
 
-SHARE = 0.3  # where the level lies between the two highest indices; any place is right
+SHARE = 0.2  # where the level lies between the two highest indices; any place is right
 MOST_LOG = 37.0  # e to this is more than 2^53 pulls
 
 
@@ -171,7 +171,9 @@ def most_misses(condition: StaysAbove) -> int:
         if slope <= 0.0:
             break
         misses += (condition.budget - pulls * coin_divergence(mean, level)) / slope
-    return math.floor(misses) if misses >= 0.0 else -1
+        if misses < 0.0:
+            return -1  # convex: if it falls back from here, it does not hold here
+    return int(misses)
 
 
 @compilable

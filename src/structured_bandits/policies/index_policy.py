@@ -23,14 +23,18 @@ class IndexState(NamedTuple):
     indices: Floats
 
 
-class IndexPolicy(StreakPolicy):
-    """Mixin: plays the `playable` arms, of which it knows pulls, sums and means."""
+class BlindPolicy(StreakPolicy):
+    """Mixin: all it takes from a structure is which arms are `playable`."""
 
     playable: Ints
 
     def active_arms(self, state: Any, t: int) -> tuple[int, ...]:
         """Return the arms that the policy plays at all."""
         return tuple(int(arm) for arm in self.playable)
+
+
+class IndexPolicy(BlindPolicy):
+    """Mixin: knows pulls, sums and means of its arms, and gives them indices."""
 
     def init(self) -> IndexState:
         """Return a fresh state: arms that were never pulled have the highest index."""

@@ -19,7 +19,7 @@ from structured_bandits.policies.base import (
     registered,
     structure_and_arms,
 )
-from structured_bandits.policies.index_policy import IndexPolicy
+from structured_bandits.policies.index_policy import BlindPolicy
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
 
@@ -46,7 +46,7 @@ class _UCBV(NamedTuple):
 
 
 @registered
-class UCBV(IndexPolicy, _UCBV):
+class UCBV(BlindPolicy, _UCBV):
     """Play the arm with the highest m + sqrt(2.4 v log t / T) + 3.6 w log t / T, each arm once first.
 
     v is the variance of the arm's rewards so far and w the width of their range. Arms whose rewards vary
@@ -94,6 +94,12 @@ class UCBV(IndexPolicy, _UCBV):
         """Compute what the indices are made of."""
         for arm in np.flatnonzero(state.data.pulls):
             note_parts(state, int(arm), self.top - self.bottom)
+
+    def check_learned(self, state: UCBVState, t: int) -> None:
+        """Raise a ValueError if no rewards in the range have such sums of squares."""
+        most = state.data.pulls * max(self.bottom**2, self.top**2)
+        if not ((state.squares >= 0.0) & (state.squares <= most * (1.0 + 1e-9))).all():
+            raise ValueError(f"sums of squares {state.squares} of {state.data.pulls} rewards")
 
     def streak(self, state: UCBVState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the arm with the highest index, once: a reward changes its variance either way."""
