@@ -203,7 +203,10 @@ def moss(
     arms: Iterable[int] | None = None,
     sigma: float = 0.5,
 ) -> Trace:
-    """MOSS tuned for n pulls; without n the anytime form, with the clock for n and (1 + alpha)/2 in the root."""
+    """MOSS tuned for n pulls; without n the anytime form, with the clock for n and (1 + alpha)/2 in the root.
+
+    The number of arms in the logarithm is that of the playable ones.
+    """
     game, mine = Game(n_arms, rewards), playable(n_arms, arms)
     factor = Fraction(1) if n is not None else (1 + exact(alpha)) / 2
 

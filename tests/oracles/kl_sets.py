@@ -100,7 +100,7 @@ class KLBoxes:
             self.inside = np.full(len(before), not any(self.game.counts))
             return self.inside
         self._refresh(float(budget))
-        lengths = self._rough_ends(1) - self._rough_ends(-1)
+        lengths = self.rough_ends(1) - self.rough_ends(-1)
         margin = np.minimum(slack(self.score.max(axis=0), float(budget)), lengths)
         for c in np.flatnonzero(np.abs(margin) <= self.blur).tolist():
             margin[c] = self._margin(c, budget)
@@ -127,7 +127,7 @@ class KLBoxes:
             return Offer(best, float(low), End(low), lambda: real(low))
         side = 1 if slope > 0 else -1
         top = self._end(c, side, budget).along(low, slope)
-        rough = float(low) + float(slope) * self._rough_ends(side)[c]
+        rough = float(low) + float(slope) * self.rough_ends(side)[c]
         return Offer(best, rough, top, lambda: top.at(budget))
 
     def _refresh(self, budget: float) -> None:
@@ -143,11 +143,10 @@ class KLBoxes:
                 b = budget / pulls
                 box = np.array([[1 - kl_upper(1 - mean, b)], [kl_upper(mean, b)]])
                 ends = (box - self.low[i, s]) / self.slope[i, s]
-                self.lefts[i, s] = np.maximum(0, ends.min(axis=0))
-                self.rights[i, s] = np.minimum(1, ends.max(axis=0))
+                self.lefts[i, s], self.rights[i, s] = ends.min(axis=0), ends.max(axis=0)
 
-    def _rough_ends(self, side: int) -> np.ndarray:
-        return self.rights.min(axis=0) if side > 0 else self.lefts.max(axis=0)
+    def rough_ends(self, side: int) -> np.ndarray:
+        return self.rights.min(axis=0, initial=1) if side > 0 else self.lefts.max(axis=0, initial=0)
 
     def _margin(self, c: int, budget: Real) -> float:
         """The margin of cell c from 60 digits; 0 for exact equality."""
@@ -163,7 +162,7 @@ class KLBoxes:
     def _end(self, c: int, side: int, budget: Real) -> End:
         """The right (side 1) or left (side -1) end of what is left of cell c."""
         border = End(ONE if side > 0 else ZERO)
-        limits, rough = (self.rights if side > 0 else self.lefts)[:, c], self._rough_ends(side)[c]
+        limits, rough = (self.rights if side > 0 else self.lefts)[:, c], self.rough_ends(side)[c]
         ends = [border] if abs(rough - float(border.base)) <= self.blur[c] else []
         for i in np.flatnonzero(np.abs(limits - rough) <= self.blur[c]).tolist():
             if self.game.counts[i] > 0 and self.sloped[i, c]:
@@ -212,10 +211,9 @@ def sucb_kl(structure: Structure, rewards: Rewards, horizon: int, alpha: float =
         else:
             game.trace.empty += 1
             arm = highest_upper(game, structure.optimal, lambda _, b=2 * level: b, None)
-        for c in boxes.doubtful:
-            if highest([*offers, boxes.offer(c, 2 * level)], Trace()) != arm:
-                game.trace.coincidences.append(game.t)
-                break
+        doubts = (boxes.offer(c, 2 * level) for c in boxes.doubtful)
+        if any(not offers or highest([*offers, doubt], Trace()) != arm for doubt in doubts):
+            game.trace.coincidences.append(game.t)  # another arm, or a set that is not empty
         game.pull(arm)
     return game.trace
 

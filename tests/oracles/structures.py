@@ -43,8 +43,8 @@ class Trace:
     ``updates`` has (t, pulls, active arms before, active arms after) at the end of every phase.
 
     ``coincidences`` are decisions, counted from 0, at which numbers that stem from different data
-    came out equal, such as 2 kl(0, 1/2) = log 4. No rounding can be asked to see that: what is sure
-    is ``arms[: coincidences[0]]``.
+    came out equal, such as 2 kl(0, 1/2) = log 4. No rounding can be asked to see that: what can be
+    compared is ``arms[:sure]``.
     """
 
     arms: list[int] = field(default_factory=list)
@@ -56,6 +56,11 @@ class Trace:
         default_factory=list
     )
     coincidences: list[int] = field(default_factory=list)
+
+    @property
+    def sure(self) -> int:
+        """The number of decisions before the first coincidence."""
+        return min(self.coincidences, default=len(self.arms))
 
     def note(self, lhs: Any, rhs: Any) -> None:
         """Record the relative distance of two numbers of the same type, unless they are equal."""

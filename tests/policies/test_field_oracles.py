@@ -153,9 +153,8 @@ def test_oracle_plays_as_a_loop_of_floats_where_nothing_is_close(name: str) -> N
     for rewards in tapes(1):
         trace = oracle(len(rewards), rewards, len(rewards[0]))
         if trace.closest > 1e-9:
-            sure = trace.coincidences[0] if trace.coincidences else len(trace.arms)
-            assert float_loop(index, rewards, sure) == trace.arms[:sure]
-            compared += sure
+            assert float_loop(index, rewards, trace.sure) == trace.arms[: trace.sure]
+            compared += trace.sure
     assert compared > 500
 
 
@@ -184,7 +183,7 @@ def test_imed_names_the_coincidence_of_log_2() -> None:
     # Pulls 0, 1, 0 leave a mean of 1/2 (index log 2) and one loss: kl(0, 1/2) + log 1 = log 2 as well.
     trace = indices.imed(2, rewards, 4)
     assert trace.arms == [0, 1, 0, 0]
-    assert trace.coincidences == [3]
+    assert trace.coincidences == [trace.sure] == [3]
     assert indices.imed(2, rewards, 4, follow=[0, 1, 0, 1]).arms == [0, 1, 0, 1]
     assert indices.imed(2, rewards, 4, follow=[1, 1, 1, 0]).arms == [0, 1, 0, 0]
 
@@ -285,12 +284,19 @@ def test_most_optimistic_point_of_a_curve_is_that_of_a_fine_grid(seed: int) -> N
     offers = [boxes.offer(c, 2 * level) for c in cells]
     expected = highest_on_grid(pieces, game.counts, game.sums, float(2 * level))
     if expected == -math.inf:
-        widest = max((boxes.rights.min(axis=0) - boxes.lefts.max(axis=0))[cells], default=0)
+        widest = max((boxes.rough_ends(1) - boxes.rough_ends(-1))[cells], default=0)
         assert widest < 1e-3  # a grid may miss a short interval, not a long one
     else:
         assert max(offer.rough for offer in offers) == pytest.approx(expected, abs=1e-3)
     for offer in offers:
         assert float(offer.sharp()) == pytest.approx(offer.rough, abs=1e-9)
+
+
+def test_sucb_names_a_coincidence_that_would_fill_an_empty_set() -> None:
+    """After a reward of 1 the budget of the second decision is log 2 = kl(1, 1/2): the only model leaves."""
+    trace = kl_sets.sucb_kl(Models([[0.5]]), [[1.0, 1.0]], 2, alpha=0.5)
+    assert trace.empty == 1
+    assert trace.coincidences == [1]
 
 
 def test_sucb_with_kl_boxes_plays_as_a_loop_of_floats() -> None:

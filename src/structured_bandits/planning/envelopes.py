@@ -19,7 +19,6 @@ from structured_bandits.compilable import compilable
 from structured_bandits.planning.beta_density import log_beta_density
 
 MARGIN = 1e-10  # of the logarithm of an envelope, far above the error of a density's
-LEAST_MASS = 1e-15  # a larger envelope is right too, and waits stay below 2^63
 
 
 class Betas(NamedTuple):
@@ -46,16 +45,28 @@ def fresh_envelopes(arms: int) -> Envelopes:
 
 @compilable
 def write_envelope(envelopes: Envelopes, arm: int, slope: float, height: float) -> float:
-    """Note an envelope; return its mass, the integral of exp(height - slope distance)."""
+    """Write an envelope; return the logarithm of its mass, the integral of exp(height - slope distance)."""
+    log_mass = height + MARGIN - math.log(slope)
     envelopes.slopes[arm] = slope
     envelopes.heights[arm] = height + MARGIN
-    envelopes.masses[arm] = math.exp(min(envelopes.heights[arm], 700.0)) / slope
-    return float(envelopes.masses[arm])
+    envelopes.masses[arm] = math.exp(min(log_mass, 0.0))  # those above 1 are of no use
+    return log_mass
+
+
+@compilable
+def raise_envelope(envelopes: Envelopes, arm: int, mass: float) -> None:
+    """Make an envelope at least as large as this: it is still one."""
+    if envelopes.masses[arm] < mass:
+        envelopes.masses[arm] = mass
+        envelopes.heights[arm] = math.log(mass * envelopes.slopes[arm])
 
 
 @compilable
 def write_upper_tail(envelopes: Envelopes, betas: Betas, arm: int) -> float:
-    """Write the envelope of an arm's tail above the level; return its mass, infinite if there is none."""
+    """Write the envelope of an arm's tail above the level.
+
+    Return the logarithm of its mass, infinity if there is none.
+    """
     level, a, b = envelopes.level[0], betas.a[arm], betas.b[arm]
     slope = (b - 1.0) / (1.0 - level) - (a - 1.0) / level
     if a < 1.0 or b < 1.0 or slope <= 0.0:
@@ -74,19 +85,15 @@ def most_misses(level: float, a: float, b: float) -> float:
 
 @compilable
 def write_lower_tail(envelopes: Envelopes, betas: Betas, arm: int, misses: float) -> float:
-    """Write an envelope of an arm's tail below the level for any ones and up to so many `misses` more.
+    """Write an envelope of an arm's tail below the level for any ones and up to so many misses more.
 
-    Return its mass, infinite if there is none.
+    Return the logarithm of its mass, infinity if there is none.
     """
     level, a, b = envelopes.level[0], betas.a[arm], betas.b[arm]
     slope = (a - 1.0) / level - (b + misses - 1.0) / (1.0 - level)
     if a < 1.0 or b < 1.0 or slope <= 0.0 or misses > most_misses(level, a, b):
         return math.inf
-    mass = write_envelope(envelopes, arm, slope, log_beta_density(level, a, b + misses))
-    if mass < LEAST_MASS:
-        envelopes.masses[arm] = mass = LEAST_MASS
-        envelopes.heights[arm] = math.log(LEAST_MASS * slope)
-    return mass
+    return write_envelope(envelopes, arm, slope, log_beta_density(level, a, b + misses))
 
 
 @compilable

@@ -27,6 +27,7 @@ from structured_bandits.planning.envelopes import (
     fresh_envelopes,
     mean_beyond,
     most_misses,
+    raise_envelope,
     write_lower_tail,
     write_upper_tail,
 )
@@ -34,12 +35,15 @@ from structured_bandits.planning.streaks import Streak, certain_streak
 
 NOBODY = -1  # no leader: there are no envelopes
 NOT_WAITING = -1
+LOG_TWO = math.log(2.0)
+LEAST_MASS = 1e-15  # of the leader's envelope: a larger one is right too, and waits stay below 2^63
 NOTHING, NOBODY_PROPOSES, SOMEBODY_PROPOSES = 0, 1, 2
 
 # What follows decides how long stretches are, not whether they are right.
-MOST_OTHERS = 0.2  # of how often the others may propose for a stretch to be worth its making
-MOST_LEADER = 0.1  # and the leader
+MOST_OTHERS = 0.4  # of how often the others may propose for a stretch to be worth its making
+MOST_LEADER = 0.2  # and the leader
 FEWEST_COUNTS = 6.0  # of the leader, the prior's included
+LOWEST = 40.0  # deviations of the leader below its expected mean that a level may be
 GROWTH = 1.5  # of the leader's counts, after which another level may be better
 REST = 2  # single pulls after an attempt that was not worth it
 
@@ -104,16 +108,16 @@ def highest_expected(betas: Betas, playable: Ints) -> int:
 def good_level(betas: Betas, playable: Ints, leader: int) -> float:
     """Return a level at which few arms propose.
 
-    Equally many deviations from the leader and from the arm that is nearest in this sense; and a little
-    lower, since the leader can wait: it is pulled all the time, so its law becomes narrower.
+    Equally many deviations from the leader and from another arm; and a little lower, as far as the
+    other one hardly notices: the fewer deviations the leader is from it, the sooner misses matter.
     """
     mean, spread = expected_mean(betas, leader), deviation(betas, leader)
-    level = mean - 10.0 * spread
+    level = mean - LOWEST * spread
     for arm in playable:
         if arm != leader:
             other, width = expected_mean(betas, arm), deviation(betas, arm)
             between = (other * spread + mean * width) / (spread + width)
-            level = max(level, between - 1.5 * spread)
+            level = max(level, between - max(spread, min(0.1 * width, LOWEST * spread)))
     return level
 
 
@@ -130,8 +134,9 @@ def write_others(quiet: Quiet, betas: Betas, playable: Ints) -> bool:
     others = 0.0
     for arm in playable:
         if arm != leader:
-            mass = write_upper_tail(quiet.envelopes, betas, arm)
-            others -= math.log1p(-min(mass, 0.5))
+            if write_upper_tail(quiet.envelopes, betas, arm) > -LOG_TWO:
+                return False
+            others -= math.log1p(-quiet.envelopes.masses[arm])
     if others > MOST_OTHERS:
         return False
     quiet.leader[0] = leader
@@ -150,14 +155,16 @@ def write_leader(quiet: Quiet, betas: Betas, limit: int) -> bool:
     leader, level = quiet.leader[0], quiet.envelopes.level[0]
     a, b = betas.a[leader], betas.b[leader]
     least = write_lower_tail(quiet.envelopes, betas, leader, 1.0)
-    if least > MOST_LEADER:
+    if least > math.log(MOST_LEADER):
         return False
-    mass = min(max(2.0 * least, 0.5 * quiet.others[0], 0.1 / limit), MOST_LEADER)
+    most = math.log(max(0.5 * quiet.others[0], 0.1 / limit))
+    most = min(max(most, least + LOG_TWO), math.log(MOST_LEADER))
     growth = math.log((1.0 - level) * (a + b + 1.0) / (b + 1.0))  # by each further miss, or less
-    further = min(math.log(mass / least) / growth, most_misses(level, a, b) - 1.0, 1e15)
+    further = min((most - least) / growth, most_misses(level, a, b) - 1.0, 1e15)
     misses = 1.0 + math.floor(further)
-    while write_lower_tail(quiet.envelopes, betas, leader, misses) > 2.0 * mass:
-        misses = max(1.0, math.floor(0.5 * misses))  # with one its mass is `least` again
+    while write_lower_tail(quiet.envelopes, betas, leader, misses) > most + LOG_TWO:
+        misses = max(1.0, math.floor(0.5 * misses))  # the last resort is the envelope for one
+    raise_envelope(quiet.envelopes, leader, LEAST_MASS)
     quiet.misses[0] = int(misses)
     quiet.chance[0] = -math.expm1(math.log1p(-quiet.envelopes.masses[leader]) - quiet.others[0])
     return True
