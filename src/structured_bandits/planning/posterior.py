@@ -76,7 +76,7 @@ class TablePosterior(Record, _TablePosterior):
             np.exp(miss),
             np.searchsorted(best[order], np.arange(arms + 1)).astype(np.int64),
             order,
-            ~(hit.any(axis=1) | miss.any(axis=1)),
+            np.all((hit == 0.0) & (miss == 0.0), axis=1),
             *reward_range,
         )
 
@@ -104,7 +104,6 @@ class TablePosterior(Record, _TablePosterior):
             add_evidence(belief.logs, hits, self.per_hit[arm], misses, self.per_miss[arm])
             belief.singles[0] = REFRESH
         if belief.singles[0] >= REFRESH or sum_by_arm(self.starts, belief) < LEAST_TOTAL:
-            refresh(self, belief)
             refresh(self, belief)
 
     def believe(self, belief: Belief, data: Data) -> None:

@@ -3,11 +3,11 @@
 Odds are the weight of the models in which another arm is best over that of the leader's own. After o
 hits and z misses of the leader the first is a sum of exponentials of affine functions; the second is, by
 Jensen's inequality, at least its present value times exp(o g1 + z g0), with g1 and g0 the mean evidence
-of the leader's models. So the odds are at most a convex function, equal to them now, and its value at the
-corners of what may come bounds them (`corners`).
+of the leader's models. So the odds are at most a convex function, equal to them now, and its value at
+the corners of what may come bounds them (`corners`).
 
-That many models are cheap to judge: one with little weight stays below its share of a bound T for a number
-of pulls that is a quotient. Only the heavy ones need exponentials.
+Most models are cheap to judge: one with little weight stays below its share of a bound for a number of
+pulls that is a quotient. Only the heavy ones need exponentials.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from structured_bandits.planning.posterior_draws import (
 from structured_bandits.planning.thinning import Thinning, next_uniform
 
 MOST_ODDS = 0.98 / LEAD  # with more odds against it the leader may be none
+MOST_LOG = 700.0  # larger ones are far too large for a plan, and their exponentials for a number
 REST = 4  # decisions for an arm before another plan is tried, if the last one failed
 
 
@@ -113,18 +114,19 @@ def thinned(
 ) -> OddsReach:
     """Return a reach with odds not far above those of now, or so low that they will not matter.
 
-    All models that are light together add at most `light` to the odds.
+    Each light model stays below its share of the aim.
     """
     arm = drawn.arm
     slopes = slopes_of(posterior, belief, arm)
-    light = max(drawn.odds, 0.25 / min(limit, 2 * memory.lengths[arm] + 2))
-    most, heavy_ones = light_reach(posterior, belief, memory, slopes, arm, light, share)
+    aim = max(drawn.odds, 0.25 / min(limit, 2 * memory.lengths[arm] + 2))
+    most, heavy_ones = light_reach(posterior, belief, memory, slopes, arm, aim, share)
+    light = aim * (1.0 - heavy_ones / len(belief.logs))
     length = int(min(most, limit - 1.0))
     while length > 0:
         misses = int(share * length)
-        heavy = heavy_odds(belief, slopes, memory.heavy, heavy_ones, length, misses)
-        if heavy <= 2.0 * light or (heavy + light) * length <= 0.5:
-            bound = (light + heavy) * margin(length)
+        heavy = heavy_odds(belief, slopes, memory.heavy[:heavy_ones], length, misses)
+        if heavy <= 2.0 * aim or (heavy + aim) * length <= 0.5:
+            bound = max(drawn.odds, light + heavy) * margin(length)
             return OddsReach(Reach(length, misses), bound) if bound <= MOST_ODDS else NO_PLAN
         length //= 2
     return NO_PLAN
@@ -137,15 +139,15 @@ def light_reach(
     memory: PlanMemory,
     slopes: Slopes,
     arm: int,
-    light: float,
+    aim: float,
     share: float,
 ) -> tuple[float, int]:
-    """Return for how many pulls each light model adds at most its share of `light` to the odds.
+    """Return for how many pulls each light model adds at most its share of `aim` to the odds.
 
     And how many models have more weight than that already: these are listed as heavy ones.
     """
     models = len(belief.logs)
-    threshold = math.log(light / models) + slopes.log_weight
+    threshold = math.log(aim / models) + slopes.log_weight
     most = math.inf
     size = 0
     for model in range(models):
@@ -158,33 +160,38 @@ def light_reach(
         else:
             hit = slopes.per_hit[model] - slopes.mean_hit
             miss = slopes.per_miss[model] - slopes.mean_miss
-            slope = max(hit, miss * share, hit + (miss - hit) * share)
+            slope = steepest(hit, miss, share)
             most = min(most, slack / slope) if slope > 0.0 else most
     return most, size
 
 
 @compilable
-def heavy_odds(
-    belief: Belief, slopes: Slopes, heavy: Ints, size: int, length: int, misses: int
-) -> float:
-    """Return the largest sum over the heavy models at the corners of what may come."""
-    now = 0.0
-    hits_only = 0.0
-    misses_only = 0.0
-    both = 0.0
-    for place in range(size):
-        model = heavy[place]
-        log = belief.logs[model] - slopes.log_weight
-        hit = slopes.per_hit[model] - slopes.mean_hit
-        miss = slopes.per_miss[model] - slopes.mean_miss
-        now += math.exp(log)
-        hits_only += capped_exp(log + length * hit)
-        misses_only += capped_exp(log + misses * miss)
-        both += capped_exp(log + (length - misses) * hit + misses * miss)
-    return max(max(now, hits_only), max(misses_only, both))
+def steepest(hit: float, miss: float, share: float) -> float:
+    """Return by how much a pull can raise a logarithm, if at most a share of the pulls are misses.
+
+    Per pull, on the way to each corner: nothing but hits, nothing but misses, as many misses as may be.
+    """
+    return max(max(hit, miss * share), hit + (miss - hit) * share)
 
 
 @compilable
-def capped_exp(x: float) -> float:
-    """Return exp(x), or exp(700) where that is too large to be of use."""
-    return math.exp(min(x, 700.0))
+def heavy_odds(belief: Belief, slopes: Slopes, heavy: Ints, length: int, misses: int) -> float:
+    """Return the most that the heavy models add to the odds at the corners of what may come.
+
+    Of the corners other than now: there the odds are known.
+    """
+    most = odds_after(belief, slopes, heavy, length, 0)
+    most = max(most, odds_after(belief, slopes, heavy, 0, misses))
+    return max(most, odds_after(belief, slopes, heavy, length - misses, misses))
+
+
+@compilable
+def odds_after(belief: Belief, slopes: Slopes, heavy: Ints, hits: int, misses: int) -> float:
+    """Return a bound on what some models add to the odds after so many hits and misses."""
+    odds = 0.0
+    for model in heavy:
+        log = belief.logs[model] - slopes.log_weight
+        hit = slopes.per_hit[model] - slopes.mean_hit
+        miss = slopes.per_miss[model] - slopes.mean_miss
+        odds += math.exp(min(log + hits * hit + misses * miss, MOST_LOG))
+    return odds
