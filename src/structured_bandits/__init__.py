@@ -37,6 +37,7 @@ from structured_bandits.policies.sucb import SUCB
 from structured_bandits.policies.thompson_sampling import ThompsonSampling
 from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.ucbv import UCBV
+from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
 from structured_bandits.policies.wagp import WAGP
 from structured_bandits.protocol import Now, Outcome, Paid, Seen
 from structured_bandits.simulation.result import Result, load_result
@@ -122,6 +123,7 @@ __all__ = [
     "StructuredBanditsError",
     "Tape",
     "ThompsonSampling",
+    "UncertainModelTS",
     "analyse",
     "concave",
     "intersection",

@@ -18,13 +18,12 @@ from structured_bandits.planning.information_ratio import coin_information
 from structured_bandits.policies.base import Rewards
 from structured_bandits.policies.evidence import evidence_of
 from structured_bandits.policies.weights import write_weights
+from structured_bandits.records import Record
 
 UNSEEN = 1e-18  # a summand of this share, or many of them, cannot be seen in a sum of floats
 
 
-class Groups(NamedTuple):
-    """The models, grouped by their best arm: what each says of rewards, costs and arms."""
-
+class _Groups(NamedTuple):
     arms: Ints  # the best arm of each group, rising
     group: Ints  # of each model
     gaps: Floats  # models x arms: how far an arm is below the model's best mean
@@ -33,6 +32,10 @@ class Groups(NamedTuple):
     per_reward: Floats  # arms x models: what a reward adds to a model's log-likelihood
     per_pull: Floats  # arms x models: what a pull adds
     silent: Flags  # arms on which all models agree: their rewards say nothing
+
+
+class Groups(Record, _Groups):
+    """The models, grouped by their best arm: what each says of rewards, costs and arms."""
 
 
 class Belief(NamedTuple):

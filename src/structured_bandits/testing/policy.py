@@ -54,7 +54,8 @@ def check_policy(
     rewards told one by one or in whole plans, reading an agent, and saving and restoring it change no
     decision; that agents in several threads do not disturb each other; that the policy itself never
     changes and can be pickled. A randomised policy may draw differently if it plans ahead, so planned
-    and pull-by-pull play are compared for the others only.
+    and pull-by-pull play are compared for the others only; if it plays streaks, `plan` and live agents
+    are compared with its pull-by-pull play.
     """
     name = type(policy).__name__
     with blamed(f"The form of {name}"):
@@ -96,6 +97,11 @@ class _Subject:
     def randomised(self) -> bool:
         """Does it say that it draws from rng?"""
         return bool(getattr(self.policy, "randomised", False))
+
+    @property
+    def plans_singly(self) -> bool:
+        """Does its `plan` hold one pull, drawn afresh, where its `streak` may draw many at once?"""
+        return self.randomised and bool(getattr(self.policy, "streaks", False))
 
     def tape(self, number: int, pulls: int) -> Floats:
         """Return a tape of rewards in its range."""
@@ -207,7 +213,8 @@ def _check_plays(subject: _Subject, number: int, compiled: bool) -> None:
             with blamed(f"Playing {name} {way}", how):
                 runs[way] = play(player, rewards, subject.pulls, by_compiler, planning)
     _check_draws(subject, rewards, number)
-    pairs = [("through plan and observe", "in Python, planning ahead")]
+    planned = "pull by pull" if subject.plans_singly else "planning ahead"
+    pairs = [("through plan and observe", f"in Python, {planned}")]
     if compiled:
         pairs += [
             ("in Python, planning ahead", "compiled, planning ahead"),
@@ -326,7 +333,7 @@ def _check_agent(subject: _Subject, number: int) -> None:
     """Told one reward at a time, an agent asks for the arms of the simulation; whatever is between."""
     rewards = subject.tape(number, subject.pulls)
     name, pulls = subject.name, subject.pulls
-    wanted = play(subject.policy, rewards, pulls, False, True).arms
+    wanted = play(subject.policy, rewards, pulls, False, not subject.plans_singly).arms
     how = f"{subject.shown(number, pulls)}\nagent = sb.Agent(policy)  # then ask and tell"
     ways: list[tuple[str, Callable[[Agent, int], Agent], str]] = [
         (
