@@ -31,6 +31,7 @@ from structured_bandits.policies.improved_ucb import ImprovedUCB
 from structured_bandits.policies.klucb import KLUCB
 from structured_bandits.policies.model_ts import ModelTS
 from structured_bandits.policies.moss import MOSS
+from structured_bandits.policies.ossb import OSSB
 from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
@@ -85,6 +86,7 @@ __all__ = [
     "IMED",
     "KLUCB",
     "MOSS",
+    "OSSB",
     "READINGS",
     "SAE",
     "SUCB",

@@ -44,7 +44,16 @@ from oracles.structures import (
 )
 from scipy.special import betaincinv, betaln
 
-__all__ = ["Belief", "belief", "ids", "model_ts", "posterior", "uncertain_model_ts"]
+__all__ = [
+    "Belief",
+    "belief",
+    "greedy_likelihood",
+    "ids",
+    "model_ts",
+    "ossb",
+    "posterior",
+    "uncertain_model_ts",
+]
 
 Table = Sequence[Sequence[Any]]
 FLOOR = exact(1e-6)  # least probability that a model gives to a reward
@@ -455,11 +464,15 @@ class Belief(NamedTuple):
 
 
 def divergence(p: Real, not_p: Real, q: Real, not_q: Real, off: Real) -> Real:
-    """The Bernoulli divergence d(p, q), with off = p - q; for tiny differences by its series."""
+    """The Bernoulli divergence d(p, q), with off = p - q; without cancellation."""
     if abs(off) < MP.mpf(10) ** -15 * min(q, not_q):
         cubic = off**3 / 6 * (1 / q**2 - 1 / not_q**2)
         return off**2 / 2 * (1 / q + 1 / not_q) - cubic + off**4 / 12 * (1 / q**3 + 1 / not_q**3)
-    return sum(x * MP.log(x / y) for x, y in ((p, q), (not_p, not_q)) if x > 0)
+    total = MP.mpf(0)
+    for x, y, rise in ((p, q, off), (not_p, not_q, -off)):
+        if x > 0:
+            total += x * (MP.log1p(rise / y) if abs(rise) < y / 2 else MP.log(x / y))
+    return total
 
 
 def shift(
@@ -470,7 +483,7 @@ def shift(
     As a sum over pairs of models: a difference as small as the weights allow is not lost.
     """
     terms = [
-        weights[m] * weights[n] * real(means[m] - means[n])
+        weights[m] * weights[n] * (means[m] - means[n])
         for m in ours
         for n in base
         if means[m] != means[n]
@@ -481,15 +494,13 @@ def shift(
     return total / (MP.fsum(weights[m] for m in ours) * MP.fsum(weights[n] for n in base))
 
 
-def average(means: Sequence[Fraction], weights: Sequence[Real], models: Iterable[int]) -> Real:
+def average(means: Sequence[Real], weights: Sequence[Real], models: Iterable[int]) -> Real:
     models = list(models)
-    return MP.fsum(weights[m] * real(means[m]) for m in models) / MP.fsum(
-        weights[m] for m in models
-    )
+    return MP.fsum(weights[m] * means[m] for m in models) / MP.fsum(weights[m] for m in models)
 
 
 def expected_gain(
-    means: Sequence[Fraction],
+    means: Sequence[Real],
     weights: Sequence[Real],
     groups: Sequence[set[int]],
     sigma: float | None,
@@ -497,7 +508,7 @@ def expected_gain(
     """The sum over groups (models with the same best arm) of P(group) d(mean in the group, mean)."""
     shares = [MP.fsum(weights[m] for m in group) for group in groups]
     base = groups[shares.index(max(shares))]
-    shifts = [shift(means, weights, group, base) for group in groups]
+    shifts = [MP.mpf(0) if g is base else shift(means, weights, g, base) for g in groups]
     if not any(shifts):
         return MP.mpf(0)
     overall = MP.fsum(share * off for share, off in zip(shares, shifts, strict=True))
@@ -516,7 +527,7 @@ def expected_gain(
 
 def belief(table: Table, weights: Sequence[Any], sigma: float | None = None) -> Belief:
     """What the probabilities of the models, all positive, say of each arm."""
-    rows = [tuple(map(exact, row)) for row in table]
+    rows = [tuple(map(MP.mpf, row)) for row in table]  # exact: floats have 53 bits, these 200
     if sigma is None and not all(0 <= mean <= 1 for row in rows for mean in row):
         raise ValueError("information about rewards in [0, 1] needs means in [0, 1]")
     weights, best = [MP.mpf(w) for w in weights], [highest(row) for row in rows]
@@ -525,7 +536,7 @@ def belief(table: Table, weights: Sequence[Any], sigma: float | None = None) -> 
     pairs = list(zip(weights, rows, strict=True))
     return Belief(
         [MP.fsum(weights[m] for m in group) for group in members],
-        [MP.fsum(w * real(max(row) - row[i]) for w, row in pairs) for i in range(len(rows[0]))],
+        [MP.fsum(w * (max(row) - row[i]) for w, row in pairs) for i in range(len(rows[0]))],
         [expected_gain(means, weights, groups, sigma) for means in zip(*rows, strict=True)],
     )
 
@@ -617,8 +628,128 @@ def ids(
     """
     game = Game(len(table[0]), rewards)
     state = Weights(table, game, prior, sigma=sigma)
+    now = None
     for u in uniforms[:horizon]:
-        alive = np.flatnonzero(state.relative()).tolist()
-        now = belief([state.rows[m] for m in alive], state.precise(alive), sigma)
-        game.pull(directed_arm(now, u, game.trace))
+        if now is None:
+            alive = np.flatnonzero(state.relative()).tolist()
+            now = belief([table[m] for m in alive], state.precise(alive), sigma)
+        arm = directed_arm(now, u, game.trace)
+        game.pull(arm)
+        if len({table[m][arm] for m in alive}) > 1:  # otherwise the reward changes no belief
+            now = None
+    return game.trace
+
+
+# ----------------------------------------------------------------- policies with one best model
+
+
+def likeliest_arm(state: Weights) -> int:
+    """The best arm of the model of the largest likelihood, of the first such model on exact ties."""
+    weights, trace = state.relative(), state.game.trace
+    gaps = (1 - weights / weights.max()).tolist()
+    near = [m for m, gap in enumerate(gaps) if gap <= UNSURE]
+    first = near[0]
+    if len({state.best[m] for m in near}) > 1:
+        exactly = {m: state.log_likelihood(m) for m in near}
+        names = {m: state.split(m)[:2] for m in near}  # equal for equal likelihoods only
+        top = max(near, key=lambda m: exactly[m])
+        first = next(m for m in near if names[m] == names[top])
+        for m in near:
+            same = names[m] == names[top]
+            gaps[m] = 0.0 if same else float(decided(exactly[top] - exactly[m]))
+    arm = state.best[first]
+    note_distances(trace, [gap for gap, b in zip(gaps, state.best, strict=True) if b != arm])
+    return arm
+
+
+def greedy_likelihood(
+    table: Table, rewards: Rewards, horizon: int, sigma: float | None = None
+) -> Trace:
+    """Play the best arm of the model with the largest likelihood, the first on ties, so at first model 0.
+
+    ``closest`` is the distance of another arm's likelihood from the largest, relative to it.
+    """
+    game = Game(len(table[0]), rewards)
+    state = Weights(table, game, sigma=sigma)
+    for _ in range(horizon):
+        game.pull(likeliest_arm(state))
+    return game.trace
+
+
+class Fits:
+    """The sums of (reward - mean)**2 of the models, as fractions."""
+
+    def __init__(self, table: Table, game: Game) -> None:
+        self.rows = [tuple(map(exact, row)) for row in table]
+        self.losses = [ZERO] * len(self.rows)
+        self.game = game
+
+    def pull(self, arm: int) -> None:
+        reward = Fraction(self.game.pull(arm), self.game.unit)
+        self.losses = [
+            loss + (reward - row[arm]) ** 2
+            for loss, row in zip(self.losses, self.rows, strict=True)
+        ]
+
+    def first(self, choices: Sequence[Any]) -> int:
+        """The first model of the least loss; notes the models whose choice is another one."""
+        least = min(self.losses)
+        model = self.losses.index(least)
+        others = [loss for loss, x in zip(self.losses, choices, strict=True) if x != choices[model]]
+        self.game.trace.ties += least in others
+        for loss in others:
+            self.game.trace.note(loss, least)
+        return model
+
+
+def explored_enough(game: Game, needs: Sequence[Fraction]) -> bool:
+    """Whether every arm has needs_i log(t + 1) pulls: the logarithm is irrational but at t = 0."""
+    enough, clock = True, log(game.t + 1)
+    for pulls, need in zip(game.counts, needs, strict=True):
+        if need > 0 and game.t > 0:
+            goal = real(need) * clock
+            game.trace.note(MP.mpf(pulls), goal)
+            enough = enough and decided(pulls - goal) > 0
+    return enough
+
+
+def explored_arm(game: Game, costs: Sequence[Fraction], floor: Fraction) -> int:
+    """The least pulled arm while it has at most floor pulls, else the least N_i / c_i with c_i > 0."""
+    least = min(game.counts)
+    game.trace.note(Fraction(least), floor)
+    if least <= floor:
+        game.trace.ties += game.counts.count(least) > 1
+        return game.counts.index(least)
+    parts = {i: game.counts[i] / cost for i, cost in enumerate(costs) if cost > 0}
+    arm = min(parts, key=lambda i: (parts[i], i))
+    for part in parts.values():
+        game.trace.note(part, parts[arm])
+    game.trace.ties += list(parts.values()).count(parts[arm]) > 1
+    return arm
+
+
+def ossb(
+    table: Table,
+    rewards: Rewards,
+    horizon: int,
+    allocations: Table,
+    epsilon: float = 0.0,
+    gamma: float = 0.0,
+) -> Trace:
+    """OSSB with the allocation c of each model given (0 for its best arm and where it needs no pulls).
+
+    With t pulls made and c that of the model of least squares (the first on ties): if N_i >=
+    c_i (1 + gamma) log(t + 1) for all i, play the model's best arm. Otherwise s grows by 1, and the least pulled
+    arm is played if it has at most epsilon s pulls (so if it has none, also with epsilon = 0), else that of the least N_i / c_i among c_i > 0.
+    """
+    game = Game(len(table[0]), rewards)
+    fits, costs = Fits(table, game), [tuple(map(exact, row)) for row in allocations]
+    choices = [(highest(row), cost) for row, cost in zip(fits.rows, costs, strict=True)]
+    explorations = 0
+    for _ in range(horizon):
+        arm, cost = choices[fits.first(choices)]
+        if not explored_enough(game, [c * (1 + exact(gamma)) for c in cost]):
+            explorations += 1
+            arm = explored_arm(game, cost, exact(epsilon) * explorations)
+        fits.pull(arm)
     return game.trace

@@ -120,6 +120,16 @@ def test_full_trust_draws_exact_models_in_their_order() -> None:
     assert trace.ties == 1
 
 
+def test_very_strong_models_play_as_exact_ones() -> None:
+    rng = np.random.default_rng(2)
+    uniforms, rewards = rng.random(100), tape(rng, np.array([0.8, 0.6, 0.7, 0.5]), 100)
+    medians = [x for u in uniforms for x in (u, 0.5, 0.5, 0.5, 0.5)]
+    sure = posteriors.uncertain_model_ts(RIGHT, rewards, 100, uniforms, 1.0, (2,), [1, 2, 3, 4])
+    strong = posteriors.uncertain_model_ts(RIGHT, rewards, 100, medians, 0.0, (1e9,), [1, 2, 3, 4])
+    assert len(set(sure.arms)) > 1
+    assert strong.arms == sure.arms
+
+
 def test_quantiles_of_means_at_the_border() -> None:
     """Beta(2e-6, 2) is nearly all at 0; its quantiles are x**a / (a B(a, b)) = u."""
     tiny, two, half = posteriors.exact(2e-6), posteriors.exact(2), posteriors.exact(0.5)
@@ -186,6 +196,44 @@ def mutual_information(table: np.ndarray, weights: np.ndarray) -> list[float]:
     return found
 
 
+def ids_in_floats(table: np.ndarray, rewards: list[list[int]], uniforms: np.ndarray) -> list[int]:
+    """Information from the joint law; the least ratio over a pair from a fine search."""
+    arms, likelihoods, n_arms = list[int](), np.ones(len(table)), table.shape[1]
+    grid = np.linspace(0, 1, 20_001)
+    for u in uniforms:
+        weights = likelihoods / likelihoods.sum()
+        lost = weights @ (table.max(axis=1, keepdims=True) - table)
+        told = np.array(mutual_information(table, weights))
+        found = []
+        for i in range(n_arms):
+            for j in range(i + 1, n_arms):
+                loss, gain = (grid * x[i] + (1 - grid) * x[j] for x in (lost, told))
+                best = int((loss**2 / gain).argmin())
+                found.append((float(loss[best] ** 2 / gain[best]), i, j, grid[best]))
+        _, i, j, weight = min(found)
+        arm = i if u < weight else j
+        likelihoods *= table[:, arm] if rewards[arm][arms.count(arm)] else 1 - table[:, arm]
+        arms.append(arm)
+    return arms
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ids_is_a_search_over_all_pairs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = 0.3 + 0.4 * rng.random((4, 3))
+    rewards, uniforms = tape(rng, table[0], 30), rng.integers(0, 32, 30) / 32 + 1 / 64
+    trace = posteriors.ids(table, rewards, 30, uniforms)
+    assert trace.closest > 1e-4  # the search is that fine
+    assert trace.arms == ids_in_floats(table, rewards, uniforms)
+
+
+def test_gaussian_gain_is_the_spread_of_conditional_means() -> None:
+    """Means 1 and 0 of arm 0 with weights 1/4 and 3/4 have variance 3/16, here over 2 sigma**2 = 1/2."""
+    now = posteriors.belief([[1.0, 0.5], [0.0, 0.5]], [0.25, 0.75], sigma=0.5)
+    assert [float(x) for x in now.gain] == [0.375, 0.0]
+    assert [float(x) for x in now.regret] == [0.375, 0.125]
+
+
 def test_without_gain_the_likeliest_best_arm_is_played() -> None:
     table = [[0.5, 0.25], [0.25, 0.5], [0.25, 0.5]]
     equal = [[0.5, 0.25], [0.5, 0.25]]
@@ -197,3 +245,57 @@ def test_without_gain_the_likeliest_best_arm_is_played() -> None:
     even = posteriors.Belief([0.5, 0.5], [0.25, 0.25], [0, 0])
     assert posteriors.directed_arm(even, 0.9, trace) == 0
     assert trace.ties == 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_greedy_likelihood_is_the_textbook_loop(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.random((6, 4))
+    rewards, arms = tape(rng, rng.random(4), 150), list[int]()
+    likelihoods = np.ones(6)
+    for _ in range(150):
+        arm = int(table[likelihoods.argmax()].argmax())
+        likelihoods *= table[:, arm] if rewards[arm][arms.count(arm)] else 1 - table[:, arm]
+        arms.append(arm)
+    assert posteriors.greedy_likelihood(table, rewards, 150).arms == arms
+
+
+def test_greedy_likelihood_takes_the_first_of_equal_models() -> None:
+    """1/4 and 3/4 explain one 1 and one 0 equally well; so do 1/4 once and 1/2 twice."""
+    mirrored = posteriors.greedy_likelihood([[0.75, 0.5], [0.25, 0.5]], [[1, 0, 0, 1], [0] * 4], 4)
+    assert mirrored.arms == [0, 0, 0, 1]
+    assert mirrored.ties == 2  # at first, and after the rewards 1, 0
+    floor = posteriors.greedy_likelihood([[0.5, 0.0], [0.0, 0.5]], [[0, 0], [1, 0]], 2)
+    assert (floor.arms, floor.ties) == ([0, 1], 1)
+
+
+def test_gaussian_greedy_likelihood_is_least_squares() -> None:
+    rng = np.random.default_rng(5)
+    table = rng.integers(0, 9, (6, 4)) / 8
+    rewards = (rng.integers(-8, 17, (4, 200)) / 8).tolist()
+    likely = posteriors.greedy_likelihood(table, rewards, 200, sigma=0.5)
+    squares = posteriors.ossb(table, rewards, 200, np.zeros((6, 4)))  # explores nothing: greedy
+    assert likely.arms == squares.arms
+
+
+def test_ossb_explores_by_its_allocation() -> None:
+    """One model, c = (0, 2, 1): 2 log(t + 1) pulls of arm 1, half as many of arm 2, arm 0 otherwise.
+
+    log 2, 3, 4, 5, 6 = .69, 1.10, 1.39, 1.61, 1.79: exploration at t = 1 to 4, then 2 >= 1.79 but 2 < 3.58.
+    """
+    one = [[0.75, 0.5, 0.25]]
+    trace = posteriors.ossb(one, [[1] * 99] * 3, 6, [[0, 2, 1]])
+    assert trace.arms == [0, 1, 2, 1, 1, 2]
+    assert trace.ties == 2  # N / c = 0, 0 at t = 1; 1, 1 at t = 3
+    doubled = posteriors.ossb(one, [[1] * 99] * 3, 40, [[0, 2, 1]], gamma=1.0).arms
+    assert doubled == posteriors.ossb(one, [[1] * 99] * 3, 40, [[0, 4, 2]]).arms
+    pulls = np.bincount(posteriors.ossb(one, [[1] * 300] * 3, 300, [[0, 2, 1]]).arms)
+    assert pulls.tolist() == [282, 12, 6]  # log 300 = 5.70; 11.41 and 5.70 rounded up
+
+
+def test_ossb_keeps_every_arm_going_with_epsilon() -> None:
+    """Arm 2 needs no pulls. It gets one, as 0 <= epsilon s whatever epsilon is, and more with 1/2."""
+    one = [[0.75, 0.5, 0.25]]
+    assert posteriors.ossb(one, [[1] * 99] * 3, 50, [[0, 4, 0]]).arms.count(2) == 1
+    trace = posteriors.ossb(one, [[1] * 99] * 3, 6, [[0, 4, 0]], epsilon=0.5)
+    assert trace.arms == [0, 1, 2, 0, 1, 2]

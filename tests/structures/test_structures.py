@@ -252,7 +252,7 @@ def test_points_of_a_line_are_a_finite_structure() -> None:
         assert active(finite, low, high) == active(points, low, high)
         assert optimistic_arm(finite.cells, low, high) == optimistic_arm(points.cells, low, high)
         data = Data(rng.integers(0, 9, 4), rng.integers(0, 9, 4) / 2)
-        assert finite.cells.fitting_arm(data) == points.cells.fitting_arm(data)
+        assert finite.fitting_cells.fitting_arm(data) == points.cells.fitting_arm(data)
 
 
 def test_unbounded_box_keeps_everything() -> None:

@@ -10,6 +10,7 @@ approximation from below, good to about eight digits.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,8 +60,16 @@ def cheapest_allocation(truth: Truth, family: str, sigma: float = 0.5) -> LowerB
     ([0.0, 2.0], 1.0)
     """
     sigma = checked_above("sigma", sigma, 0.0)
-    program = _Program(Information(truth.means, truth.best_arm, family, sigma), truth.gaps)
-    for models in truth.confusing_sets():
+    information = Information(truth.means, truth.best_arm, family, sigma)
+    return cheapest_refutation(information, truth.gaps, truth.confusing_sets())
+
+
+def cheapest_refutation(
+    information: Information, gaps: Floats, confusing: Iterable[Confusing]
+) -> LowerBound:
+    """Return the cheapest pulls, with these gaps as costs, that refute the models given."""
+    program = _Program(information, gaps)
+    for models in confusing:
         program.add(models)
     return program.solve()
 

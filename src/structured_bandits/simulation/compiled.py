@@ -29,10 +29,12 @@ import structured_bandits
 from structured_bandits.compilable import CHOICES, COMPILABLE
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.planning.corners import ConvexCondition
+from structured_bandits.planning.fits import Fits
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.lookahead import LooksAhead
 from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.streaks import StreakLike
+from structured_bandits.policies.guides import Guide
 from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
 from structured_bandits.simulation import engine
 from structured_bandits.simulation.generator import RunStarts, set_generator
@@ -46,6 +48,8 @@ PROTOCOLS = (
     ConvexCondition,
     Sampling,
     Intervals,
+    Fits,
+    Guide,
     WorldLike,
     StoppingWorld,
     Cells,

@@ -112,7 +112,7 @@ def candidate_arms(cells: Cells) -> Flags:
 
 def compiles(cells: Any) -> bool:
     """Can compiled code ask these cells? Cells that call solvers say that it cannot."""
-    return bool(getattr(type(cells), "compiles", hasattr(cells, "_fields")))
+    return bool(getattr(cells, "compiles", hasattr(cells, "_fields")))
 
 
 def forget_history(cells: Any, memory: Any) -> None:

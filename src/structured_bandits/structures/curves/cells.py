@@ -60,6 +60,47 @@ def surviving_part(first: Floats, last: Floats, box: Box) -> tuple[float, float]
     return left, right
 
 
+@compilable
+def fitting_place(cells: IntervalCells, data: Data) -> tuple[int, float]:
+    """Return the cell and the position in it where the sum of pulls * (mean - model)^2 is least.
+
+    On a cell the sum is a quadratic a x^2 + 2 b x + c in the position; its minimum over the closed
+    cell is at -b / a or at an end. Sums that differ by no more than rounding are equal, and the first
+    cell wins.
+    """
+    pulls, sums = data.pulls, data.sums
+    closest = math.inf
+    choice = 0
+    place = 0.0
+    for cell in range(len(cells.best)):
+        a = 0.0
+        b = 0.0
+        c = 0.0
+        c_end = 0.0
+        for arm in range(len(pulls)):
+            first = cells.at_start[cell, arm]
+            last = cells.at_end[cell, arm]
+            rise = last - first
+            a += pulls[arm] * rise * rise
+            b += rise * (pulls[arm] * first - sums[arm])
+            c += first * (pulls[arm] * first - 2.0 * sums[arm])
+            c_end += last * (pulls[arm] * last - 2.0 * sums[arm])
+        if b >= -NUMBER_ERROR * a:
+            x = 0.0
+            loss = c
+        elif a + b <= NUMBER_ERROR * a:
+            x = 1.0
+            loss = c_end
+        else:
+            x = -b / a
+            loss = c - b * b / a
+        if loss < closest - NUMBER_ERROR * (a + abs(c) + abs(c_end)):
+            closest = loss
+            choice = cell
+            place = x
+    return choice, place
+
+
 class _IntervalCells(NamedTuple):
     start: Floats  # parameter at position 0 of each cell, in rising order
     end: Floats  # parameter at position 1
@@ -127,37 +168,15 @@ class IntervalCells(Record, SpanCells, _IntervalCells):
         return outside_length(prospect.level, self, arm, prospect, data, work)
 
     def fitting_arm(self, data: Data) -> int:
-        """Return the best arm where the sum of pulls * (mean - model)^2 is least, first cell on ties.
+        """Return the best arm where the sum of pulls * (mean - model)^2 is least, first cell on ties."""
+        cell, _ = fitting_place(self, data)
+        return int(self.best[cell])
 
-        On a cell the sum is a quadratic a x^2 + 2 b x + c in the position; its minimum over the
-        closed cell is at -b / a or at an end. Sums that differ by no more than rounding are equal.
-        """
-        pulls, sums = data.pulls, data.sums
-        closest = math.inf
-        choice = 0
-        for cell in range(len(self.best)):
-            a = 0.0
-            b = 0.0
-            c = 0.0
-            c_end = 0.0
-            for arm in range(len(pulls)):
-                first = self.at_start[cell, arm]
-                last = self.at_end[cell, arm]
-                rise = last - first
-                a += pulls[arm] * rise * rise
-                b += rise * (pulls[arm] * first - sums[arm])
-                c += first * (pulls[arm] * first - 2.0 * sums[arm])
-                c_end += last * (pulls[arm] * last - 2.0 * sums[arm])
-            if b >= -NUMBER_ERROR * a:
-                loss = c
-            elif a + b <= NUMBER_ERROR * a:
-                loss = c_end
-            else:
-                loss = c - b * b / a
-            if loss < closest - NUMBER_ERROR * (a + abs(c) + abs(c_end)):
-                closest = loss
-                choice = int(self.best[cell])
-        return choice
+    def fitting_means(self, data: Data) -> Floats:
+        """Return the means of the best-fitting model; of several in a cell those at the first."""
+        cell, x = fitting_place(self, data)
+        first, last = self.at_start[cell], self.at_end[cell]
+        return last.copy() if x == 1.0 else first + x * (last - first)
 
     def closest_parameter(self, arm: int, mean: float) -> float:
         """Return the parameter whose mean of `arm` is nearest to `mean`.

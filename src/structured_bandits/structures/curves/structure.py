@@ -110,6 +110,11 @@ class CurveStructure(Structure):
         return CurveDistances(self.cells, self._owns_start, means, tolerance)
 
     @property
+    def mean_ranges(self) -> Floats:
+        """The least and the largest mean of each arm (arms × 2)."""
+        return np.stack([self.cells.least.min(axis=0), self.cells.most.max(axis=0)], axis=1)
+
+    @property
     def polytopes(self) -> tuple[Polytope, ...]:
         """Each piece as a polytope with one parameter from 0 to 1, its ends included."""
         return tuple(

@@ -97,22 +97,3 @@ class FiniteCells(Record, _FiniteCells):
         """Let the next search not begin at the length found last, which decides where it ends."""
         if isinstance(work, Watches):
             work.lengths[:] = 1
-
-    def fitting_arm(self, data: Data) -> int:
-        """Return the best arm of the model with the least sum of pulls * (mean - model)^2.
-
-        Only the part that differs between models is summed, which is exact for 0/1 rewards and
-        means that are short binary fractions; the first model wins a tie.
-        """
-        pulls, sums = data.pulls, data.sums
-        closest = np.inf
-        arm = 0
-        for model in range(len(self.best)):
-            loss = 0.0
-            for other in range(len(pulls)):
-                mean = self.table[model, other]
-                loss += mean * (pulls[other] * mean - 2.0 * sums[other])
-            if loss < closest:
-                closest = loss
-                arm = self.best[model]
-        return int(arm)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructureError
+from structured_bandits.planning.fits import ModelFit, squares_of
 from structured_bandits.structures.base import (
     Numbered,
     Structure,
@@ -105,6 +107,11 @@ class FiniteStructure(Structure):
     def distances(self, means: Floats, tolerance: float) -> FiniteDistances:
         """Return how far the models are from the true `means`, for theory."""
         return FiniteDistances(self.cells, means, tolerance)
+
+    @cached_property
+    def fitting_cells(self) -> ModelFit:
+        """The models with their sums of squares."""
+        return squares_of(self.cells.table, self.cells.best)
 
     @property
     def polytopes(self) -> tuple[Polytope, ...]:

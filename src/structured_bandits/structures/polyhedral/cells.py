@@ -20,7 +20,7 @@ from structured_bandits.planning.intervals import Intervals
 from structured_bandits.programs.linear import TOLERANCE, WarmStart
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, cells_of
 from structured_bandits.structures.polyhedral.certificates import Certificates
-from structured_bandits.structures.polyhedral.least_squares import fitting_cell
+from structured_bandits.structures.polyhedral.least_squares import fitting_cell, fitting_piece
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.spans import SpanCells, SpanWork, protected_value
 
@@ -196,6 +196,10 @@ class PolytopeCells(SpanCells):
     def fitting_arm(self, data: Data) -> int:
         """Return the best arm of the cell with the least sum of pulls * (mean - model)^2."""
         return self.cells[fitting_cell(self.pieces, self.cells, data)].arm
+
+    def fitting_means(self, data: Data) -> Floats:
+        """Return the means of a best-fitting model; those of arms without pulls are not unique."""
+        return fitting_piece(self.pieces, self.cells, data).means
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PolytopeCells) and _numbers(self) == _numbers(other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,24 +18,39 @@ from structured_bandits.structures.polyhedral.polytope import Polytope
 SAME_LOSS = 1e-11  # losses per pull that differ by no more are equal
 
 
-def fitting_cell(pieces: Sequence[Polytope], cells: Sequence[PolytopeCell], data: Data) -> int:
-    """Return the first cell with the least infimum of the sum of pulls * (mean - model)^2.
+class Fitted(NamedTuple):
+    """The piece that fits best and the means of a best-fitting model of it."""
+
+    piece: int
+    means: Floats
+
+
+def fitting_piece(pieces: Sequence[Polytope], cells: Sequence[PolytopeCell], data: Data) -> Fitted:
+    """Return the first piece with the least sum of pulls * (mean - model)^2.
 
     One quadratic program for each piece finds its best-fitting means of the arms that were pulled,
-    which are unique; a cell of the piece has the same loss if it has models with these means.
+    which are unique.
     """
     pulls, sums = data
     least = math.inf
-    fitted = np.zeros(0)
-    chosen = -1
+    fitted = Fitted(-1, np.zeros(0))
     for number in sorted({cell.piece for cell in cells}):
         means = best_fit(pieces[number], data)
         loss = float(means @ (pulls * means - 2.0 * sums))
         if loss < least - SAME_LOSS * (1.0 + float(pulls.sum())):
-            least, fitted, chosen = loss, means, number
+            least, fitted = loss, Fitted(number, means)
+    return fitted
+
+
+def fitting_cell(pieces: Sequence[Polytope], cells: Sequence[PolytopeCell], data: Data) -> int:
+    """Return the first cell with the least infimum of the sum of pulls * (mean - model)^2.
+
+    A cell of the fitting piece has the same loss if it has models with the fitting means.
+    """
+    chosen, fitted = fitting_piece(pieces, cells, data)
     own = [index for index, cell in enumerate(cells) if cell.piece == chosen]
     for index in own:
-        if _has_model(cells[index], fitted, pulls > 0):
+        if _has_model(cells[index], fitted, data.pulls > 0):
             return index
     return max(own, key=lambda index: fitted[cells[index].arm])
 

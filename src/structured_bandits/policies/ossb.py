@@ -1,0 +1,175 @@
+"""OSSB: explore in proportion to what the lower bound asks for (Combes, Magureanu, Proutiere 2017)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.checks import checked_at_least
+from structured_bandits.compilable import compilable
+from structured_bandits.errors import ParameterError
+from structured_bandits.planning.confidence import Data, fresh_data
+from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.policies.allocations import model_allocations
+from structured_bandits.policies.base import (
+    Rewards,
+    StreakPolicy,
+    checked_rewards,
+    registered,
+    structure_and_arms,
+)
+from structured_bandits.policies.guides import (
+    Allocation,
+    ArmGuide,
+    Guide,
+    ModelGuide,
+    fresh_allocation,
+)
+from structured_bandits.policies.solved_guide import SolvedGuide
+from structured_bandits.protocol import Now
+from structured_bandits.structures.base import Structure
+from structured_bandits.structures.finite.structure import FiniteStructure
+
+
+class OSSBState(NamedTuple):
+    """What was seen of each arm, how often it explored and the allocation; the rest is scratch."""
+
+    data: Data
+    explored: Ints  # one number: decisions to explore
+    allocation: Allocation  # for the estimate
+    work: Any  # of the guide
+
+
+class _OSSB(NamedTuple):
+    cells: Guide  # what is asked for the estimate and its allocation
+    n_arms: int
+    epsilon: float
+    gamma: float
+    sigma: float
+    bottom: float
+    top: float
+
+
+@registered
+class OSSB(StreakPolicy, _OSSB):
+    """Pull each arm as often as the lower bound of Graves and Lai asks at the estimate, else exploit.
+
+    If every arm has c_i (1 + gamma) log t pulls, with c the cheapest allocation that refutes the models
+    confused with the estimate, the estimate's best arm is played. Otherwise the arm with the fewest
+    pulls, if these are no more than epsilon times the number of explorations so far, else the arm
+    with the least T_i / c_i. The estimate has the least squares. Regret grows as slowly as that of any
+    consistent policy can if epsilon and gamma are small but positive; 0 is better in practice.
+
+    On curves and polytopes allocations are solved as play goes on, in Python: when the estimate has
+    moved by more than 0.001 or has another best arm, and when t passes a power of 2; with `exact=True`
+    at every decision.
+
+    >>> OSSB(3)
+    OSSB(3 arms, epsilon=0.0, gamma=0.0, exact=False, reward_range=(0.0, 1.0), sigma=0.5)
+    """
+
+    learned = ("data", "explored", "allocation")
+    exact: bool
+
+    def __new__(
+        cls,
+        structure_or_n_arms: Structure | int,
+        epsilon: float = 0.0,
+        gamma: float = 0.0,
+        exact: bool = False,
+        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        sigma: float | None = None,
+    ) -> OSSB:
+        """Check the parameters and solve for the allocations."""
+        structure, n_arms = structure_and_arms(structure_or_n_arms)
+        epsilon = checked_at_least("epsilon", epsilon, 0.0)
+        gamma = checked_at_least("gamma", gamma, 0.0)
+        if not isinstance(exact, bool):
+            raise ParameterError(f"exact={exact!r}: accepted are True and False")
+        rewards = checked_rewards(reward_range, sigma)
+        guide = guide_for(structure, n_arms, rewards, exact)
+        policy = super().__new__(cls, guide, n_arms, epsilon, gamma, *rewards)
+        policy.structure = structure
+        policy.exact = exact
+        return policy
+
+    def init(self) -> OSSBState:
+        """Return a fresh state."""
+        return OSSBState(
+            fresh_data(self.n_arms),
+            np.zeros(1, np.int64),
+            fresh_allocation(self.n_arms),
+            self.cells.guide_work(),
+        )
+
+    def check_learned(self, state: OSSBState, t: int) -> None:
+        """Raise a ValueError if it cannot have explored so often, or if this is no allocation."""
+        wanted, _, (time, best) = state.allocation
+        if not 0 <= state.explored[0] <= t + 1:
+            raise ValueError(f"explored: {state.explored[0]} times in {t} pulls")
+        if not (wanted >= 0.0).all() or not 0 <= time <= t or not 0 <= best < self.n_arms:
+            raise ValueError(f"allocation: {state.allocation}")
+
+    def streak(self, state: OSSBState, now: Now, rng: np.random.Generator) -> Streak:
+        """Exploit for as long as that is certain, or explore once."""
+        data, wanted = state.data, state.allocation.wanted
+        best = self.cells.consult(data, now.t, state.allocation, state.work)
+        growth = 1.0 + self.gamma
+        if has_enough(data.pulls, wanted, growth * math.log(now.t + 1)):
+            return self.cells.exploit(best, now, data, growth, state.work)
+        state.explored[0] += 1
+        arm = fewest_pulls(data.pulls)
+        if data.pulls[arm] > self.epsilon * state.explored[0]:
+            arm = neediest_arm(data.pulls, wanted)
+        return certain_streak(arm, 1, 0)
+
+
+def guide_for(structure: Structure | None, n_arms: int, rewards: Rewards, exact: bool) -> Guide:
+    """Return what estimates and allocates on such a structure."""
+    if structure is None:
+        return ArmGuide(n_arms, *rewards)
+    if isinstance(structure, FiniteStructure):
+        allocations = model_allocations(structure, rewards)
+        return ModelGuide(structure.fitting_cells, allocations, rewards.bottom, rewards.top)
+    return SolvedGuide(structure, rewards, exact)
+
+
+@compilable
+def has_enough(pulls: Ints, wanted: Floats, level: float) -> bool:
+    """Has every arm the wanted pulls at this level, (1 + gamma) log t? At level 0 it has."""
+    for arm in range(len(pulls)):
+        if level > 0.0 and pulls[arm] < wanted[arm] * level:
+            return False
+    return True
+
+
+@compilable
+def fewest_pulls(pulls: Ints) -> int:
+    """Return the arm with the fewest pulls, the lowest of several."""
+    fewest = 0
+    for arm in range(len(pulls)):
+        if pulls[arm] < pulls[fewest]:
+            fewest = arm
+    return fewest
+
+
+@compilable
+def neediest_arm(pulls: Ints, wanted: Floats) -> int:
+    """Return the arm with the least share of its wanted pulls, the lowest of several.
+
+    Those that want infinitely many come first, by their pulls.
+    """
+    least = math.inf
+    choice = 0
+    for arm in range(len(pulls)):
+        if wanted[arm] > 0.0:
+            share = pulls[arm] / wanted[arm]
+            if wanted[arm] == math.inf:
+                share = -1.0 / (1.0 + pulls[arm])
+            if share < least:
+                least = share
+                choice = arm
+    return choice
