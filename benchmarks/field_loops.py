@@ -206,13 +206,18 @@ def ossb(means: Any, best: Any, allocations: Any, truth: Any, horizon: int, rng:
 
 @njit(cache=True)
 def _arm_of_ossb(allocation: Any, best: int, pulls: Any, log_time: float) -> int:
-    """Return the best arm if all others have their share of pulls, else the arm that lacks most."""
+    """Return the best arm if all others have their share of pulls, else the arm that lacks most.
+
+    With epsilon = 0 an arm that was never pulled comes before those that lack some.
+    """
     enough = True
     for arm in range(pulls.size):
         enough &= pulls[arm] >= allocation[arm] * log_time
     if enough:
         return best
-    choice, least = -1, math.inf
+    choice, least = _unpulled(pulls), math.inf
+    if choice >= 0:
+        return choice
     for arm in range(pulls.size):
         if allocation[arm] > 0.0 and pulls[arm] < least * allocation[arm]:
             choice, least = arm, pulls[arm] / allocation[arm]
