@@ -1,18 +1,19 @@
-"""Plays all policies on four structures and draws policies.png (`python docs/draw_policies.py`).
+"""Plays policies on four structures and draws policies.png (`python docs/draw_policies.py`).
 
 Mean regret after 10,000 pulls over about 200 runs, truths taken from the structure itself: every model
 in turn (Figure 1 right, shop), parameters that are spread evenly (Figure 1 left), or a fresh structure
 with its own true model in each run (random). A policy that does not serve a structure is left out there.
-The numbers go to policies_regret.csv; `--draw` draws them again without playing.
+The numbers go to policies_regret.csv. With names of policies only these play again, the numbers of the
+others stay; `--draw` draws without playing.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
-import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -136,27 +137,27 @@ STRUCTURES = {
 }
 
 
-def policies_for(structure: Any) -> dict[str, Any]:
-    """Return the policies that serve a structure."""
+def policies_for(structure: Any, names: Collection[str]) -> dict[str, Any]:
+    """Return those of the policies that serve a structure."""
     found = {}
-    for specs in SPECS.values():
-        for name, spec in specs.items():
-            if spec["kind"] not in POLICIES: continue  # TODO remove
-            try:
-                found[name] = build_policy(spec, structure, HORIZON)
-            except (sb.ParameterError, sb.StructureError):
-                continue  # this structure does not answer what the policy asks
+    for name in names:
+        try:
+            found[name] = build_policy(SPECS[GROUPS[name]][name], structure, HORIZON)
+        except (sb.ParameterError, sb.StructureError):
+            continue  # this structure does not answer what the policy asks
     return found
 
 
-def play(title: str) -> list[Bar]:
-    """Play all policies on all problems of a structure."""
+def play(title: str, names: Collection[str]) -> list[Bar]:
+    """Play policies on all problems of a structure."""
     regrets: dict[str, list[float]] = {}
     for seed, problem in enumerate(STRUCTURES[title]()):
-        world = sb.Bernoulli(problem.means)
+        policies = policies_for(problem.structure, names)
+        if not policies:
+            return []
         result = sb.simulate(
-            policies_for(problem.structure),
-            world,
+            policies,
+            sb.Bernoulli(problem.means),
             HORIZON,
             runs=problem.runs,
             seed=seed,
@@ -187,7 +188,9 @@ def save(bars: list[Bar]) -> None:
 
 
 def load() -> list[Bar]:
-    """Read the numbers."""
+    """Read the numbers, if there are any."""
+    if not NUMBERS.exists():
+        return []
     with NUMBERS.open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))[1:]
     return [Bar(*names, float(mean), float(error), int(runs)) for *names, mean, error, runs in rows]
@@ -231,24 +234,28 @@ def _draw_panel(ax: Any, bars: list[Bar]) -> None:
     ax.set_ylim(-0.6, len(bars) - 0.4)
     ax.set_yticks(places, [bar.policy for bar in bars])
     ax.set_title(bars[0].structure, loc="left", fontsize=12, fontweight="bold")
-    ax.set_xlabel(f"mean regret after {HORIZON:,} pulls")
+    ax.set_xlabel(f"mean regret after {HORIZON:,} pulls (less is better)")
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def main() -> None:
     warnings.simplefilter("ignore", sb.MeansOutsideUnitIntervalWarning)
-    missing = set(POLICIES) - {spec["kind"] for specs in SPECS.values() for spec in specs.values()}
-    if missing:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("policies", nargs="*", help="by the names in the picture; all by default")
+    parser.add_argument("--draw", action="store_true", help="do not play")
+    wanted = parser.parse_args()
+    names = wanted.policies or list(GROUPS)
+    if unknown := set(names) - set(GROUPS):
+        raise SystemExit(f"no policy is called {', '.join(sorted(unknown))}")
+    kinds = {spec["kind"] for specs in SPECS.values() for spec in specs.values()}
+    if missing := set(POLICIES) - kinds:
         raise SystemExit(f"there are policies without a bar: {', '.join(sorted(missing))}")
-    if "--draw" in sys.argv[1:]:
-        bars = load()
-    else:
-        bars = []
-        for title in STRUCTURES:
-            begin = time.perf_counter()
-            bars += play(title)
-            print(f"{title}: {time.perf_counter() - begin:.0f} s", flush=True)
+    bars = [bar for bar in load() if wanted.draw or bar.policy not in names]
+    for title in STRUCTURES if not wanted.draw else ():
+        begin = time.perf_counter()
+        bars += play(title, names)
         save(bars)
+        print(f"{title}: {time.perf_counter() - begin:.0f} s", flush=True)
     draw(bars)
 
 
