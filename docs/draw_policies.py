@@ -199,6 +199,7 @@ def load() -> list[Bar]:
 def draw(bars: list[Bar]) -> None:
     """Draw a panel for each structure, the best policy on top."""
     panels = [[bar for bar in bars if bar.structure == title] for title in STRUCTURES]
+    panels = [panel for panel in panels if panel]
     heights = [len(panel) + 2 for panel in panels]
     figure, axes = plt.subplots(
         len(panels),
