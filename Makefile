@@ -62,7 +62,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/workers.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/polyhedral.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/field.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/same_tapes.py
 	$(BIN)/python benchmarks/bounds.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/reproduce.py
 	$(BIN)/python benchmarks/page.py

@@ -19,10 +19,10 @@ HERE = Path(__file__).parent
 PATIENCE = 300  # seconds for an installation
 
 REQUIREMENTS = {  # of each environment
-    "PyMAB": ["pymab"],
+    "PyMAB": ["pymab==2.0.1"],
     "river": ["river"],
     "MABWiser": ["mabwiser"],
-    "SMPyBandits": ["SMPyBandits", "scipy<1.14", "numpy<2", "tqdm", "setuptools"],
+    "SMPyBandits": ["SMPyBandits==0.9.7", "scipy<1.14", "numpy<2", "tqdm", "setuptools"],
 }
 
 

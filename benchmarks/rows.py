@@ -70,25 +70,35 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def interleaved(contestants: dict[str, Callable[[], Any]], repetitions: int) -> dict[str, float]:
+Clock = Callable[[], float]
+
+
+def interleaved(
+    contestants: dict[str, Callable[[], Any]],
+    repetitions: int,
+    warm: bool = False,
+    clock: Clock = time.perf_counter,
+) -> dict[str, float]:
     """Return the median seconds of each; they take turns, so that a busy machine disturbs all alike.
 
-    Every contestant is called once before, untimed, so that nothing compiles on the clock.
+    Every contestant is called once before, untimed, so that nothing compiles on the clock, unless they
+    are `warm` already. For work in this process alone, `clock=time.process_time` counts no seconds that
+    others had the core.
     """
     times: dict[str, list[float]] = {name: [] for name in contestants}
-    for work in contestants.values():
+    for work in contestants.values() if not warm else ():
         work()
     for _ in range(repetitions):
         for name, work in contestants.items():
-            times[name].append(seconds(work))
+            times[name].append(seconds(work, clock))
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 
-def seconds(work: Callable[[], Any]) -> float:
+def seconds(work: Callable[[], Any], clock: Clock = time.perf_counter) -> float:
     """Return the seconds that one call takes."""
-    begin = time.perf_counter()
+    begin = clock()
     work()
-    return time.perf_counter() - begin
+    return clock() - begin
 
 
 def write(topic: str, rows: Iterable[Row]) -> None:
