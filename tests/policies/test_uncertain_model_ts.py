@@ -15,8 +15,8 @@ from support.draw_tape import DrawTape
 
 import structured_bandits as sb
 from structured_bandits.planning.rising import LARGE, log_rising
+from structured_bandits.planning.weights import write_weights
 from structured_bandits.policies.uncertain_model_ts import STRENGTHS, write_logs
-from structured_bandits.policies.weights import write_weights
 from structured_bandits.testing.play import play, play_in
 
 MOST_PULLS = 30  # of a case: the oracle goes through quantiles of Beta laws

@@ -21,6 +21,7 @@ from structured_bandits.policies.base import (
     checked_structure,
     registered,
 )
+from structured_bandits.policies.evidence import plain_prior
 from structured_bandits.policies.posteriors import sampling_of
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
@@ -131,10 +132,3 @@ def checked_temper(temper: Any) -> float:
     if share > 1.0:
         raise ParameterError(f"temper={temper!r}: expected a number above 0, at most 1")
     return share
-
-
-def plain_prior(prior: Any) -> Any:
-    """Return a prior as lists, which belong to nobody else; that of a product has some inside."""
-    if isinstance(prior, (list, tuple)):
-        return [plain_prior(each) for each in prior]
-    return prior.tolist() if isinstance(prior, (np.ndarray, np.generic)) else prior
