@@ -25,11 +25,15 @@ from structured_bandits.errors import (
 from structured_bandits.live.agent import Agent, Decision
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
+from structured_bandits.policies.imed import IMED
 from structured_bandits.policies.improved_ucb import ImprovedUCB
+from structured_bandits.policies.klucb import KLUCB
+from structured_bandits.policies.moss import MOSS
 from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.policies.ucb import UCB
+from structured_bandits.policies.ucbv import UCBV
 from structured_bandits.policies.wagp import WAGP
 from structured_bandits.protocol import Now, Outcome, Paid, Seen
 from structured_bandits.simulation.result import Result, load_result
@@ -73,10 +77,14 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "ASAE",
+    "IMED",
+    "KLUCB",
+    "MOSS",
     "READINGS",
     "SAE",
     "SUCB",
     "UCB",
+    "UCBV",
     "WAGP",
     "Agent",
     "Analysis",

@@ -20,6 +20,7 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 from structured_bandits.compilable import compilable
+from structured_bandits.planning.streaks import Streak
 
 
 class Reach(NamedTuple):
@@ -81,3 +82,10 @@ def longest_reach(
             return Reach(length, misses)
         length //= 2
     return NOWHERE
+
+
+@compilable
+def stopping_streak(arm: int, reach: Reach, top: float) -> Streak:
+    """Return this pull and those of a reach; `top` is the highest reward of the range."""
+    surely = 1 + min(reach.length, reach.misses)
+    return Streak(arm, surely, 1 + reach.length, reach.misses, 0, top)

@@ -33,8 +33,8 @@ def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
 def warn_of_horizons(policies: Mapping[str, Any], horizon: int) -> None:
     """Warn of policies that are tuned for fewer pulls than will be played."""
     for name, policy in policies.items():
-        tuned = getattr(policy, "horizon", horizon)
-        if tuned < horizon:
+        tuned = getattr(policy, "horizon", None)
+        if tuned is not None and tuned < horizon:
             warn_user(
                 f"{name} is tuned for horizon={tuned} and will be played for {horizon} pulls",
                 UserWarning,

@@ -1,0 +1,211 @@
+"""KL indices, the largest q with T d(m, q) <= budget: which arm leads, and for how long.
+
+A plan takes a level between the two highest indices. The other arms stay below it until the budget has
+grown to the least T_i d(m_i, level); the leader stays above it while T d(m, level) is at most the
+budget, which is a convex condition on its new rewards. So the lemma of corners applies
+(docs/planning.md 18.1). Means are scaled to [0, 1].
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.compilable import compilable
+from structured_bandits.planning.confidence import Data
+from structured_bandits.planning.corners import NOWHERE, Reach, stays_within, stopping_streak
+from structured_bandits.planning.indices import CLOSE, SPREAD, Front
+from structured_bandits.planning.kl import coin_divergence, kl_upper
+from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.protocol import Now
+
+SHARE = 0.2  # where the level lies between the two highest indices; any place is right
+MOST_LOG = 37.0  # e to this is more than 2^53 pulls
+
+
+class Growth(NamedTuple):
+    """How a budget grows: factor log s + repeated log max(log s, 1) at decision number s."""
+
+    factor: float
+    repeated: float
+
+
+class StaysAbove(NamedTuple):
+    """A convex condition: after more rewards T d(m, level) is at most the budget, or m >= level."""
+
+    pulls: float
+    ones: float  # the sum of rewards, scaled to [0, 1]
+    level: float
+    budget: float
+
+    def stays(self, state: Any, arm: int, ones: float, misses: float) -> bool:
+        """Does it hold after so many more ones and misses?"""
+        pulls = self.pulls + ones + misses
+        mean = (self.ones + ones) / pulls
+        return mean >= self.level or pulls * coin_divergence(mean, self.level) <= self.budget
+
+
+@compilable
+def budget_at(growth: Growth, log_time: float) -> float:
+    """Return the budget of a decision, given the logarithm of its number."""
+    if growth.repeated == 0.0 or log_time <= 1.0:
+        return growth.factor * log_time
+    return growth.factor * log_time + growth.repeated * math.log(log_time)
+
+
+@compilable
+def decisions_within(growth: Growth, time: float, log_time: float, budget: float) -> float:
+    """Return for how many more decisions the budget surely stays within a larger one.
+
+    It is concave in log s from log s = 1 on, so its tangents overestimate it: two steps of Newton's
+    method stay before the end. Without repeated logarithms the first one is exact.
+    """
+    log_end = log_time
+    for _ in range(2):
+        slope = growth.factor + growth.repeated / max(log_end, 1.0)
+        log_end += max(0.0, budget - budget_at(growth, log_end)) / slope
+    return time * math.expm1(min(log_end - log_time, MOST_LOG))
+
+
+@compilable
+def bernstein_upper(mean: float, budget: float) -> float:
+    """Return a number that `kl_upper` does not exceed, and often comes close to, without logarithms.
+
+    d(m, m + e) is at least e^2 / (2 v), v the largest variance of coins with means from m to m + e, and
+    that is at most m (1 - m) + max(1 - 2 m, 0) e.
+    """
+    slope = budget * max(1.0 - 2.0 * mean, 0.0)
+    return mean + slope + math.sqrt(slope * slope + 2.0 * budget * mean * max(1.0 - mean, 0.0))
+
+
+@compilable
+def favourite(data: Data, means: Floats, playable: Ints, budget: float) -> int:
+    """Return the arm that probably has the highest index; the first one without a pull, if any."""
+    highest = -math.inf
+    choice = playable[0]
+    for place in range(len(playable)):
+        arm = playable[place]
+        if data.pulls[arm] == 0:
+            return arm
+        bound = min(bernstein_upper(means[arm], budget / data.pulls[arm]), 1.0)
+        if bound > highest:
+            highest = bound
+            choice = arm
+    return choice
+
+
+@compilable
+def kl_front(data: Data, means: Floats, playable: Ints, budget: float) -> Front:
+    """Return the arm with the highest KL index; one without a pull has an infinite index.
+
+    Of the others it is enough to know that their index is lower: that is so if T d(m, level) exceeds the
+    budget at a level just below the leader's, which costs a fraction of an index. A step of Newton's
+    method from there is at least the index, and serves for the second highest.
+    """
+    choice = favourite(data, means, playable, budget)
+    if data.pulls[choice] == 0:
+        return Front(choice, math.inf, math.inf)
+    highest = kl_upper(means[choice], budget / data.pulls[choice])
+    second = -math.inf
+    first = choice
+    for place in range(len(playable)):
+        arm = playable[place]
+        if arm == first:
+            continue
+        share = budget / data.pulls[arm]
+        bound = newton_bound(means[arm], share, highest - SPREAD)
+        if bound >= highest - SPREAD:
+            bound = kl_upper(means[arm], share)
+        if bound > highest or (bound == highest and arm < choice):
+            second = highest
+            highest = bound
+            choice = arm
+        elif bound > second:
+            second = bound
+    return Front(choice, highest, second)
+
+
+@compilable
+def newton_bound(mean: float, budget: float, level: float) -> float:
+    """Return a bound below `level` on `kl_upper`, or `level` itself if there is none."""
+    if level <= mean:
+        return level
+    beyond = coin_divergence(mean, level) - budget
+    if beyond <= 0.0 or level >= 1.0:
+        return level
+    return level - beyond * level * (1.0 - level) / (level - mean)
+
+
+@compilable
+def least_evidence(data: Data, means: Floats, playable: Ints, leader: int, level: float) -> float:
+    """Return the least T_i d(m_i, level) of the other arms: the budget that lifts one to the level."""
+    least = math.inf
+    for place in range(len(playable)):
+        arm = playable[place]
+        if arm != leader:
+            least = min(least, data.pulls[arm] * coin_divergence(means[arm], level))
+    return least
+
+
+@compilable
+def most_misses(condition: StaysAbove) -> int:
+    """Return about how many misses in a row the condition survives; -1 if not even none.
+
+    T d(m, level) is convex in the misses, so a step of Newton's method from anywhere right of its
+    least point ends at or beyond the last one, and further steps come back to it.
+    """
+    level = condition.level
+    zeros = condition.pulls - condition.ones
+    misses = 0.0
+    if (
+        condition.ones >= level * condition.pulls
+    ):  # first to where the mean is at the level, then on
+        pulls = condition.ones / level
+        spread = math.sqrt(2.0 * condition.budget * pulls * (1.0 - level) / level)
+        misses = pulls - condition.pulls + spread
+    for _ in range(3):
+        pulls = condition.pulls + misses
+        mean = condition.ones / pulls
+        slope = math.log((zeros + misses) / (pulls * (1.0 - level))) if mean < level else 0.0
+        if slope <= 0.0:
+            break
+        misses += (condition.budget - pulls * coin_divergence(mean, level)) / slope
+        if misses < 0.0:
+            return -1  # convex: if it falls back from here, it does not hold here
+    return int(misses)
+
+
+@compilable
+def surest_reach(condition: StaysAbove, state: Any, arm: int, length: int, misses: int) -> Reach:
+    """Return `length` pulls with as many misses up to `misses` as the condition bears; else nowhere."""
+    allowed = min(misses, length)
+    while allowed >= 0 and not stays_within(condition, state, arm, length, allowed):
+        allowed -= 1 + allowed // 8
+    return Reach(length, allowed) if allowed >= 0 else NOWHERE
+
+
+@compilable
+def kl_streak(
+    state: Any, playable: Ints, front: Front, growth: Growth, now: Now, top: float
+) -> Streak:
+    """Pull the arm with the highest KL index as long as it is sure to have it.
+
+    The state has `data` and the scaled `means`; the indices are those of the budget at this decision.
+    """
+    arm = front.arm
+    if front.second == -math.inf:
+        return certain_streak(arm, now.limit, 0)  # there is no other arm
+    if front.highest - front.second < CLOSE:
+        return certain_streak(arm, 1, 0)
+    level = front.second + SHARE * (front.highest - front.second)
+    time = now.t + 1.0
+    log_time = math.log(time)
+    evidence = least_evidence(state.data, state.means, playable, arm, level)
+    length = int(min(decisions_within(growth, time, log_time, evidence), now.limit - 1.0))
+    pulls = float(state.data.pulls[arm])
+    condition = StaysAbove(
+        pulls, pulls * state.means[arm], level + SPREAD, budget_at(growth, log_time)
+    )
+    reach = surest_reach(condition, state, arm, length, most_misses(condition))
+    return stopping_streak(arm, reach, top)

@@ -1,0 +1,131 @@
+"""UCB-V: confidence radii from the variances that were seen (Audibert, Munos and Szepesvári, 2009)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.compilable import compilable
+from structured_bandits.errors import ParameterError
+from structured_bandits.planning.confidence import Data, fresh_data
+from structured_bandits.planning.indices import front_of
+from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.policies.base import (
+    checked_rewards,
+    playable_arms,
+    registered,
+    structure_and_arms,
+)
+from structured_bandits.policies.index_policy import BlindPolicy
+from structured_bandits.protocol import Now, Outcome
+from structured_bandits.structures.base import Structure
+
+OF_VARIANCE, OF_WIDTH = 2.4, 3.6  # 2 zeta and 3 zeta with zeta = 1.2, as in the paper's experiments
+
+
+class UCBVState(NamedTuple):
+    """What was seen of each arm, and what its index is made of."""
+
+    data: Data
+    squares: Floats  # sums of the squared rewards
+    means: Floats
+    spreads: Floats  # sqrt(2.4 variance / pulls)
+    shares: Floats  # 3.6 width / pulls
+    indices: Floats  # inf before the first pull
+
+
+class _UCBV(NamedTuple):
+    n_arms: int
+    playable: Ints
+    sigma: float
+    bottom: float
+    top: float
+
+
+@registered
+class UCBV(BlindPolicy, _UCBV):
+    """Play the arm with the highest m + sqrt(2.4 v log t / T) + 3.6 w log t / T, each arm once first.
+
+    v is the variance of the arm's rewards so far and w the width of their range. Arms whose rewards vary
+    little are told apart sooner than by UCB. It needs the sums of squared rewards.
+
+    >>> UCBV(3)
+    UCBV(3 arms, arms='all', reward_range=(0.0, 1.0))
+    """
+
+    needs_squares = True
+    learned = ("data", "squares")
+
+    arms: str
+
+    def __new__(
+        cls,
+        structure_or_n_arms: Structure | int,
+        arms: str = "all",
+        reward_range: tuple[float, float] = (0.0, 1.0),
+    ) -> UCBV:
+        """Check the parameters."""
+        structure, n_arms = structure_and_arms(structure_or_n_arms)
+        playable = playable_arms(structure, n_arms, arms)
+        if reward_range is None:
+            raise ParameterError(
+                "reward_range=None: UCBV needs the range of rewards, a pair (low, high); take UCB, "
+                "KLUCB or MOSS with a sigma for unbounded ones"
+            )
+        policy = super().__new__(cls, n_arms, playable, *checked_rewards(reward_range, None))
+        policy.structure, policy.arms = structure, arms
+        return policy
+
+    def width(self) -> str:
+        """Return the confidence radius in words."""
+        width = OF_WIDTH * (self.top - self.bottom)
+        return f"sqrt({OF_VARIANCE:g} v log t / T) + {width:g} log t / T"
+
+    def init(self) -> UCBVState:
+        """Return a fresh state: arms that were never pulled have the highest index."""
+        means, spreads, shares, squares = np.zeros((4, self.n_arms))
+        indices = np.full(self.n_arms, math.inf)
+        return UCBVState(fresh_data(self.n_arms), squares, means, spreads, shares, indices)
+
+    def restore(self, state: UCBVState) -> None:
+        """Compute what the indices are made of."""
+        for arm in np.flatnonzero(state.data.pulls):
+            note_parts(state, int(arm), self.top - self.bottom)
+
+    def check_learned(self, state: UCBVState, t: int) -> None:
+        """Raise a ValueError if no rewards in the range have such sums of squares."""
+        most = state.data.pulls * max(self.bottom**2, self.top**2)
+        if not ((state.squares >= 0.0) & (state.squares <= most * (1.0 + 1e-9))).all():
+            raise ValueError(f"sums of squares {state.squares} of {state.data.pulls} rewards")
+
+    def streak(self, state: UCBVState, now: Now, rng: np.random.Generator) -> Streak:
+        """Pull the arm with the highest index, once: a reward changes its variance either way."""
+        log_time = math.log(now.t + 1)
+        root = math.sqrt(log_time)
+        for place in range(len(self.playable)):
+            arm = self.playable[place]
+            if state.data.pulls[arm] > 0:
+                radius = root * state.spreads[arm] + log_time * state.shares[arm]
+                state.indices[arm] = state.means[arm] + radius
+        return certain_streak(front_of(state.indices, self.playable).arm, 1, 0)
+
+    def end_streak(self, state: UCBVState, outcome: Outcome) -> None:
+        """Add the pulls and the sums of their rewards and of their squares."""
+        state.data.pulls[outcome.arm] += outcome.pulls
+        state.data.sums[outcome.arm] += outcome.total
+        state.squares[outcome.arm] += outcome.squares
+        note_parts(state, outcome.arm, self.top - self.bottom)
+
+
+@compilable
+def note_parts(state: UCBVState, arm: int, width: float) -> None:
+    """Note what the index of an arm is made of."""
+    pulls = state.data.pulls[arm]
+    mean = state.data.sums[arm] / pulls
+    variance = max(state.squares[arm] / pulls - mean * mean, 0.0)
+    state.means[arm] = mean
+    state.spreads[arm] = math.sqrt(OF_VARIANCE * variance / pulls)
+    state.shares[arm] = OF_WIDTH * width / pulls
