@@ -28,11 +28,14 @@ from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.imed import IMED
 from structured_bandits.policies.improved_ucb import ImprovedUCB
 from structured_bandits.policies.klucb import KLUCB
+from structured_bandits.policies.klucbc import KLUCBC
 from structured_bandits.policies.moss import MOSS
 from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
+from structured_bandits.policies.tsc import TSC
 from structured_bandits.policies.ucb import UCB
+from structured_bandits.policies.ucbc import UCBC
 from structured_bandits.policies.ucbv import UCBV
 from structured_bandits.policies.wagp import WAGP
 from structured_bandits.protocol import Now, Outcome, Paid, Seen
@@ -79,11 +82,14 @@ __all__ = [
     "ASAE",
     "IMED",
     "KLUCB",
+    "KLUCBC",
     "MOSS",
     "READINGS",
     "SAE",
     "SUCB",
+    "TSC",
     "UCB",
+    "UCBC",
     "UCBV",
     "WAGP",
     "Agent",

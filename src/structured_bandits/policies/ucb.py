@@ -12,12 +12,13 @@ from structured_bandits.arrays import Floats
 from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.planning.confidence import (
     Data,
+    Prospect,
     fresh_data,
     radius_growth,
     width_budget,
 )
 from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding, Intervals
-from structured_bandits.planning.leads import lead_drift
+from structured_bandits.planning.leads import Leader, lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
     StreakPolicy,
@@ -163,17 +164,44 @@ def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> 
     if limit == 1 or highest == math.inf or not math.isfinite(policy.bottom):
         return certain_streak(choice, 1, 0)  # without pulls or bounds nothing more is certain
     lead = highest - second - RELATIVE_ERROR * (abs(highest) + root)
+    factor = width_budget(policy.alpha, policy.sigma, 1.0)
+    level = widths.at(factor * log_time)
+    prospect = Prospect(now.t, limit, factor, level, policy.bottom, policy.top)
+    return leading_streak(widths, Leader(choice, lead, widest), state.data, prospect)
+
+
+def lead_streak(widths: Hoeffding, leader: Leader, data: Data, prospect: Prospect) -> Streak:
+    """Pull the arm with the highest mean + radius as long as it is sure to have it."""
+    arm, lead, widest = leader
     if lead <= 0.0:
-        return certain_streak(choice, 1, 0)
-    pulls = state.data.pulls[choice]
-    miss = state.means[choice] - policy.bottom
-    growth = radius_growth(now.t + 1.0, log_time)
-    drift = lead_drift(root, state.roots[choice], widest, pulls, growth)
+        return certain_streak(arm, 1, 0)
+    t, limit, factor, level, bottom, top = prospect
+    pulls = data.pulls[arm]
+    miss = data.sums[arm] / pulls - bottom
+    root = math.sqrt(level.budget)
+    growth = radius_growth(t + 1.0, level.budget / factor)
+    drift = lead_drift(root, 1.0 / math.sqrt(pulls), widest, pulls, growth)
     room = min(lead * pulls, limit * (miss + drift))  # more than that is never used
-    length, misses = lead_length(room, miss, drift, policy.top - policy.bottom)
+    length, misses = lead_length(room, miss, drift, top - bottom)
     certain = min(room / (miss + drift), limit - 1.0)  # if there are nothing but misses
     longest = 1 + int(min(length, limit - 1.0))
-    return Streak(choice, 1 + int(certain), longest, int(misses), 0, -math.inf)
+    return Streak(arm, 1 + int(certain), longest, int(misses), 0, -math.inf)
+
+
+def single_streak(widths: Intervals, leader: Leader, data: Data, prospect: Prospect) -> Streak:
+    """Pull the arm once: for how long it has the highest end of a KL interval is not known."""
+    return certain_streak(leader.arm, 1, 0)
+
+
+def leading_for(kind: type) -> Callable[..., Streak]:
+    """Return how far the leader among indices of this kind is certain."""
+    return lead_streak if kind is Hoeffding else single_streak
+
+
+@chosen_by_class(leading_for)
+def leading_streak(widths: Intervals, *situation: Any) -> Streak:
+    """Pull the arm that leads by its index, which has pulls, as long as that is certain."""
+    return leading_for(type(widths))(widths, *situation)
 
 
 def kl_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:

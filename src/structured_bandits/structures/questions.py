@@ -19,7 +19,7 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect
+from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect, after_pulls
 from structured_bandits.planning.intervals import Intervals
 
 
@@ -62,6 +62,22 @@ class Cells(Protocol):
         """Return for how many pulls of `arm` the box, which `choose` found empty, surely stays so."""
 
 
+class CompetitiveCells(Cells, Protocol):
+    """Cells that tell the best arms of all models that fit, as UCB-C and its kin need them."""
+
+    def arms_inside(self, box: Box, found: Flags, work: Any) -> bool:
+        """Mark the best arms of the cells that meet the box, for which `choose` was just asked."""
+
+    def newcomer_length(
+        self, arm: int, found: Flags, prospect: Prospect, data: Data, work: Any
+    ) -> float:
+        """Return for how many pulls of `arm` surely no arm besides those marked is best in the box.
+
+        At most prospect.limit - 1; `choose` and `certain_length` were just asked, so that `arm` has
+        pulls and `prospect` begins at a time for which they plan.
+        """
+
+
 class FittingCells(Protocol):
     """Cells that can find the best-fitting model, as GreedyMLE needs them."""
 
@@ -91,6 +107,9 @@ class Spans(Protocol):
     def keeps_choice(self, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:
         """Is the optimistic arm `arm` whatever happens ahead? Monotone in its length."""
 
+    def lets_in(self, arm: int, found: Flags, data: Data, work: Any, ahead: Ahead) -> bool:
+        """May an arm that is not marked be best in the box ahead? Monotone in its length."""
+
     def fits(self, cell: int, box: Box, before: bool, notes: Any) -> bool:
         """Does the cell's piece meet the open box? `before` is the answer for the cell before it."""
 
@@ -108,6 +127,20 @@ def candidate_arms(cells: Cells) -> Flags:
     for arm in cells.best:
         candidates[arm] = True
     return candidates
+
+
+@compilable
+def halved_length(
+    cells: Any, arm: int, found: Flags, prospect: Prospect, data: Data, work: Any
+) -> float:
+    """Halve a number of pulls of `arm` until `lets_in` says that no other arms than these come in."""
+    length = prospect.limit - 1
+    while length > 0:
+        ahead = after_pulls(data.pulls[arm], data.sums[arm], length, prospect)
+        if not cells.lets_in(arm, found, data, work, ahead):
+            return float(length)
+        length //= 2
+    return 0.0
 
 
 def compiles(cells: Any) -> bool:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Box, Data, Prospect
+from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, update_watches
 from structured_bandits.records import Record
-from structured_bandits.structures.finite.plans import choice_length, outside_length
+from structured_bandits.structures.finite.plans import (
+    choice_length,
+    comes_in,
+    outside_length,
+    uninvited_length,
+)
 
 
 @compilable
@@ -92,6 +98,28 @@ class FiniteCells(Record, _FiniteCells):
         if prospect.t + 1 < FIRST_TIME:
             return 0.0
         return outside_length(prospect.level, arm, prospect, data, work)
+
+    def arms_inside(self, box: Box, found: Flags, work: Watches) -> bool:
+        """Mark the best arms of the models inside, as `choose` left them."""
+        found[:] = False
+        for rank in work.inside[: work.size[0]]:
+            found[self.best[self.ranking[rank]]] = True
+        return bool(work.size[0] > 0)
+
+    def newcomer_length(
+        self, arm: int, found: Flags, prospect: Prospect, data: Data, work: Watches
+    ) -> float:
+        """Return for how many pulls of `arm` surely no model of an arm that is not marked comes in."""
+        return uninvited_length(prospect.level, self, arm, found, prospect, data, work)
+
+    def lets_in(self, arm: int, found: Flags, data: Data, work: Watches, ahead: Ahead) -> bool:
+        """May a model of an arm that is not marked come in?"""
+        root = math.sqrt(ahead.level.budget)
+        for rank in work.every:
+            marked = found[self.best[self.ranking[rank]]]
+            if not marked and comes_in(self, work, rank, arm, ahead, root):
+                return True
+        return False
 
     def forget(self, work: Any) -> None:
         """Let the next search not begin at the length found last, which decides where it ends."""

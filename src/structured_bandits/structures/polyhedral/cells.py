@@ -184,14 +184,19 @@ class PolytopeCells(SpanCells):
         safe = protected_value(work.lowest, work.highest, ahead)
         if safe == -math.inf:
             return False
-        low, high = box_of(data, ahead.level)
-        box = Box(low - ahead.margin, high + ahead.margin)
-        box.low[arm], box.high[arm] = ahead.band_low, ahead.band_high
+        box = _box_ahead(arm, data, ahead)
         values = np.minimum(notes.values.bounds(box), box.high[self.best])
         dangerous = (self.best != arm) & (values >= safe - ahead.margin - 2.0 * self.tie)
         return not any(
             notes.slacks.bound(int(cell), box) > 0.0 for cell in np.flatnonzero(dangerous)
         )
+
+    def lets_in(self, arm: int, found: Flags, data: Data, work: SpanWork, ahead: Ahead) -> bool:
+        """May a cell of an arm that is not marked come to meet the box? No program is solved."""
+        slacks = work.notes.slacks
+        box = _box_ahead(arm, data, with_more_margin(ahead, 2.0 * TOLERANCE))
+        others = np.flatnonzero(~found[self.best])
+        return any(slacks.bound(int(cell), box) > 0.0 for cell in others)
 
     def fitting_arm(self, data: Data) -> int:
         """Return the best arm of the cell with the least sum of pulls * (mean - model)^2."""
@@ -202,6 +207,14 @@ class PolytopeCells(SpanCells):
 
     def __hash__(self) -> int:
         return hash(_numbers(self))
+
+
+def _box_ahead(arm: int, data: Data, ahead: Ahead) -> Box:
+    """Return a box that holds that of each moment ahead, whatever the rewards of `arm`."""
+    low, high = box_of(data, ahead.level)
+    box = Box(low - ahead.margin, high + ahead.margin)
+    box.low[arm], box.high[arm] = ahead.band_low, ahead.band_high
+    return box
 
 
 def _numbers(cells: PolytopeCells) -> tuple[bytes, ...]:
