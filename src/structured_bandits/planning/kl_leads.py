@@ -115,7 +115,7 @@ def kl_front(data: Data, means: Floats, playable: Ints, budget: float) -> Front:
             continue
         share = budget / data.pulls[arm]
         bound = newton_bound(means[arm], share, highest - SPREAD)
-        if bound >= highest - SPREAD:
+        if bound >= highest - CLOSE:
             bound = kl_upper(means[arm], share)
         if bound > highest or (bound == highest and arm < choice):
             second = highest
@@ -157,13 +157,11 @@ def most_misses(condition: StaysAbove) -> int:
     """
     level = condition.level
     zeros = condition.pulls - condition.ones
-    misses = 0.0
-    if (
-        condition.ones >= level * condition.pulls
-    ):  # first to where the mean is at the level, then on
-        pulls = condition.ones / level
-        spread = math.sqrt(2.0 * condition.budget * pulls * (1.0 - level) / level)
-        misses = pulls - condition.pulls + spread
+    at_level = (
+        condition.ones / level
+    )  # pulls with which the mean is at the level; from there a parabola
+    spread = math.sqrt(2.0 * condition.budget * at_level * (1.0 - level) / level)
+    misses = max(0.0, at_level - condition.pulls + spread)
     for _ in range(3):
         pulls = condition.pulls + misses
         mean = condition.ones / pulls

@@ -136,8 +136,8 @@ def low_mean(state: IndexState, playable: Ints, best: Front) -> float:
     own = state.indices[best.arm]
     mean = best.highest
     fall = 0.9 * (mean - best.second)
-    if mean >= 1.0:  # the other indices are infinite: allow for a miss
-        return max(mean - fall, 1.0 - 1.0 / (1.0 + state.data.pulls[best.arm]))
+    if mean >= 1.0:  # the other indices are infinite, and stay high until the first miss
+        return mean - min(fall, CLOSE)
     for place in range(len(playable)):
         arm = playable[place]
         if arm != best.arm:
