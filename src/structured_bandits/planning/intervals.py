@@ -24,6 +24,9 @@ from structured_bandits.compilable import compilable
 from structured_bandits.planning.kl import coin_divergence, kl_lower, kl_upper
 
 RELATIVE_ERROR = 2e-14  # a generous bound on that of a mean, a radius or a sum of the two
+INCLUDED = (
+    1e-8  # an end of the range that fits is inside by this, more than the tolerance of programs
+)
 
 
 class Intervals(Protocol):
@@ -35,6 +38,9 @@ class Intervals(Protocol):
 
     def at(self, budget: float) -> Any:
         """Return intervals of the same kind with another budget."""
+
+    def scaled(self, mean: float) -> float:
+        """Return a mean on the scale of these intervals."""
 
     def interval(self, pulls: int, total: float) -> tuple[float, float]:
         """Return the open interval of means that fit `pulls` rewards summing to `total`."""
@@ -64,6 +70,10 @@ class Hoeffding(NamedTuple):
     def at(self, budget: float) -> Hoeffding:
         """Return intervals with another budget."""
         return Hoeffding(budget)
+
+    def scaled(self, mean: float) -> float:
+        """Return it as it is."""
+        return mean
 
     def interval(self, pulls: int, total: float) -> tuple[float, float]:
         """Return mean -/+ sqrt(budget / pulls)."""
@@ -104,21 +114,24 @@ class Chernoff(NamedTuple):
         """Return intervals with another budget."""
         return Chernoff(budget, self.bottom, self.width)
 
+    def scaled(self, mean: float) -> float:
+        """Return it scaled to [0, 1]."""
+        return (mean - self.bottom) / self.width
+
     def interval(self, pulls: int, total: float) -> tuple[float, float]:
         """Return the ends of the KL interval, cut by Hoeffding's, which rounding could overstep.
 
         With nothing but the least rewards, the bottom of the range itself fits, so the open interval
-        begins just below; likewise at the top.
+        begins a little below; likewise at the top.
         """
         mean = total / pulls
         radius = math.sqrt(self.budget / pulls)
-        x = (mean - self.bottom) / self.width
+        x = self.scaled(mean)
         b = 2.0 * self.budget / (self.width * self.width * pulls)
-        top = self.bottom + self.width
-        low = float(np.nextafter(self.bottom, -math.inf))
+        low = self.bottom - INCLUDED * self.width
         if x > 0.0:
             low = self.bottom + self.width * kl_lower(x, b)
-        high = float(np.nextafter(top, math.inf))
+        high = self.bottom + (1.0 + INCLUDED) * self.width
         if x < 1.0:
             high = self.bottom + self.width * kl_upper(x, b)
         return max(low, mean - radius), min(high, mean + radius)
@@ -143,8 +156,8 @@ class Chernoff(NamedTuple):
 
         That mean is log((1 - l) / (1 - u)) / log(u (1 - l) / (l (1 - u))) (docs/planning.md 16.4).
         """
-        low = (lower - self.bottom - margin) / self.width
-        high = (upper - self.bottom + margin) / self.width
+        low = self.scaled(lower - margin)
+        high = self.scaled(upper + margin)
         if low <= 0.0 or high >= 1.0:
             return False  # an end of the range meets nothing but itself: not worth a case
         away = math.log((1.0 - low) / (1.0 - high))
@@ -164,17 +177,17 @@ def coin_strength(
     """
     if root == 0.0:
         return 0.0
-    x = (mean - level.bottom) / level.width
+    x = level.scaled(mean)
     size = 2.0 * abs(level.bottom) / level.width + x
     if least > mean:
-        q = (least - level.bottom) / level.width
+        q = level.scaled(least)
         if q >= 1.0:
-            return math.inf
+            return 0.0 if x >= 1.0 and q < 1.0 + INCLUDED else math.inf
         q = max(q + error * (q + size), x)
     elif most < mean:
-        q = (most - level.bottom) / level.width
+        q = level.scaled(most)
         if q <= 0.0:
-            return math.inf
+            return 0.0 if x <= 0.0 and q > -INCLUDED else math.inf
         q = min(q - error * (q + size), x)
     else:
         return 0.0

@@ -20,8 +20,8 @@ def coin_divergence(x: float, q: float) -> float:
     """Return d(x, q) for x and q in [0, 1]; infinite where q excludes an outcome that x allows.
 
     With e = q - x as -x log(1 + e / x) - (1 - x) log(1 - e / (1 - x)), which stays accurate for close
-    x and q, where the textbook's quotients have lost their digits; far apart it is these that are
-    accurate.
+    x and q, where the textbook's quotients have lost their digits; each quotient serves where q, or
+    1 - q, is less than half of x, or 1 - x.
     """
     if x <= 0.0:
         return math.inf if q >= 1.0 else -math.log1p(-q)
@@ -30,10 +30,10 @@ def coin_divergence(x: float, q: float) -> float:
     if q <= 0.0 or q >= 1.0:
         return math.inf
     e = q - x
-    of_ones = math.log1p(e / x) if 2.0 * q > x else math.log(q / x)
-    other, rest = 1.0 - x, 1.0 - q
-    of_zeros = math.log1p(-e / other) if 2.0 * rest > other else math.log(rest / other)
-    return max(-x * of_ones - other * of_zeros, 0.0)
+    rest = 1.0 - x
+    ones = math.log1p(e / x) if e > -0.5 * x else math.log(q / x)
+    zeros = math.log1p(-e / rest) if e < 0.5 * rest else math.log((1.0 - q) / rest)
+    return max(-x * ones - rest * zeros, 0.0)
 
 
 @compilable

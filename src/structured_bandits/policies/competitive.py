@@ -12,17 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Ints
+from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import (
     Box,
     Data,
     Prospect,
     fresh_box,
+    fresh_data,
     width_budget,
     write_box,
 )
 from structured_bandits.planning.intervals import Intervals
+from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
+from structured_bandits.planning.leads import highest_index
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.planning.watches import NO_ARM, SEVERAL
 from structured_bandits.policies.base import (
@@ -31,6 +34,8 @@ from structured_bandits.policies.base import (
     flagged,
     width_in_words,
 )
+from structured_bandits.policies.index_policy import note_mean, take_in
+from structured_bandits.policies.ucb import lead_streak
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.questions import CompetitiveCells, forget_history
 
@@ -57,14 +62,15 @@ class Contest(NamedTuple):
 
 
 class CompetitiveState(NamedTuple):
-    """What was seen of each arm; the rest is scratch."""
+    """What was seen of each arm, and its mean; the rest is scratch."""
 
     data: Data
+    means: Floats  # scaled to [0, 1] if rewards have a range; of arms with pulls
     competition: Competition
 
 
 class CompetitivePolicy(StructuredPolicy, StreakPolicy):
-    """Mixin: a state with `data` and `competition`, fields `widths`, `cells` and `alpha`."""
+    """Mixin of policies with the fields `widths`, `cells` and `alpha`."""
 
     asks = (
         "choose",
@@ -83,7 +89,7 @@ class CompetitivePolicy(StructuredPolicy, StreakPolicy):
         """Return the confidence interval of the models in words."""
         return width_in_words(self, "t")
 
-    def active_arms(self, state: Any, t: int) -> tuple[int, ...]:
+    def active_arms(self, state: CompetitiveState, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model that fits; all arms if none does."""
         box, found = fresh_box(self.n_arms), np.zeros(self.n_arms, np.bool_)
         budget = width_budget(self.alpha, self.sigma, math.log(t + 1))
@@ -91,19 +97,26 @@ class CompetitivePolicy(StructuredPolicy, StreakPolicy):
         alive = self.cells.best_arms_in(box, found, self.cells.fresh_notes())
         return flagged(found) if alive else tuple(range(self.n_arms))
 
-    def restore(self, state: Any) -> None:
-        """Let the cells look at all data."""
+    def init(self) -> CompetitiveState:
+        """Return a fresh state."""
+        arms = self.cells.arm_count()
+        return CompetitiveState(fresh_data(arms), np.zeros(arms), fresh_competition(self.cells))
+
+    def restore(self, state: CompetitiveState) -> None:
+        """Compute the means, and let the cells look at all data."""
+        for arm in np.flatnonzero(state.data.pulls):
+            note_mean(state, int(arm), self.bottom, self.top)
         state.competition.changed[0] = SEVERAL
 
-    def forget(self, state: Any) -> None:
+    def forget(self, state: CompetitiveState) -> None:
         """Clear what the cells noted for earlier plans."""
         forget_history(self.cells, state.competition.work)
 
-    def end_streak(self, state: Any, outcome: Outcome) -> None:
+    def end_streak(self, state: CompetitiveState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards."""
-        state.data.pulls[outcome.arm] += outcome.pulls
-        state.data.sums[outcome.arm] += outcome.total
-        note_change(state.competition, outcome.arm)
+        take_in(state, outcome, self.bottom, self.top)
+        changed = state.competition.changed
+        changed[0] = outcome.arm if changed[0] in (NO_ARM, outcome.arm) else SEVERAL
 
 
 @compilable
@@ -120,20 +133,13 @@ def fresh_competition(cells: CompetitiveCells) -> Competition:
 
 
 @compilable
-def note_change(competition: Competition, arm: int) -> None:
-    """Note that the cells have not seen the last rewards of an arm."""
-    changed = competition.changed
-    changed[0] = arm if changed[0] in (NO_ARM, arm) else SEVERAL
-
-
-@compilable
-def open_contest(policy: Any, data: Data, competition: Competition, now: Now) -> Contest:
-    """Find the arms that may be played now, and write them into `competition`."""
+def open_contest(policy: Any, state: CompetitiveState, now: Now) -> Contest:
+    """Find the arms that may be played now, and write them into the state."""
     factor = width_budget(policy.alpha, policy.sigma, 1.0)
     level = policy.widths.at(factor * math.log(now.t + 1))
     prospect = Prospect(now.t, now.limit, factor, level, policy.bottom, policy.top)
-    found, members, box, work, changed = competition
-    optimistic = policy.cells.choose(changed[0], data, level, box, work)
+    found, members, box, work, changed = state.competition
+    optimistic = policy.cells.choose(changed[0], state.data, level, box, work)
     changed[0] = NO_ARM
     empty = 0 if policy.cells.arms_inside(box, found, work) else 1
     size = 0
@@ -152,8 +158,37 @@ def looks_ahead(prospect: Prospect) -> bool:
 
 
 @compilable
+def highest_by_radius(
+    policy: Any, state: CompetitiveState, contest: Contest, level: Intervals
+) -> Streak:
+    """Pull the arm with the highest mean + radius, of those that may be played, while that is sure."""
+    leader = highest_index(state.data, level, state.competition.found)
+    if not looks_ahead(contest.prospect) or state.data.pulls[leader.arm] == 0:
+        return certain_streak(leader.arm, 1, contest.empty)
+    if contest.size == 1:
+        streak = certain_streak(leader.arm, contest.prospect.limit, 0)
+    else:
+        streak = lead_streak(leader, state.data, contest.prospect)
+    return while_competitive(policy, state, contest, streak)
+
+
+@compilable
+def highest_by_divergence(
+    policy: Any, state: CompetitiveState, contest: Contest, growth: Growth, now: Now
+) -> Streak:
+    """Pull the arm with the highest KL index, of those that may be played, while that is sure."""
+    members = state.competition.members[: contest.size]
+    budget = budget_at(growth, math.log(now.t + 1))
+    front = kl_front(state.data, state.means, members, budget)
+    if not looks_ahead(contest.prospect) or front.highest == math.inf:
+        return certain_streak(front.arm, 1, contest.empty)
+    streak = kl_streak(state, members, front, growth, now, policy.top)
+    return while_competitive(policy, state, contest, streak)
+
+
+@compilable
 def while_competitive(
-    policy: Any, data: Data, competition: Competition, contest: Contest, streak: Streak
+    policy: Any, state: CompetitiveState, contest: Contest, streak: Streak
 ) -> Streak:
     """Cut a streak to what is certain; it is right if no other arms may be played than now.
 
@@ -161,9 +196,9 @@ def while_competitive(
     (docs/planning.md 23.1); if none does, none may come to fit. Empty sets are counted for whole
     streaks, so one that begins with an empty set never stops early.
     """
-    cells, work = policy.cells, competition.work
-    arm = streak.arm
+    cells, data, work = policy.cells, state.data, state.competition.work
     t, _, factor, level, bottom, top = contest.prospect
+    arm = streak.arm
     if contest.empty > 0:
         prospect = Prospect(t, streak.surely, factor, level, bottom, top)
         more = cells.empty_length(arm, prospect, data, work) if streak.surely > 1 else 0.0
@@ -175,6 +210,6 @@ def while_competitive(
     length = cells.certain_length(arm, prospect, data, work)
     if length > 1:
         prospect = Prospect(t, length, factor, level, bottom, top)
-        alone = cells.newcomer_length(arm, competition.found, prospect, data, work)
+        alone = cells.newcomer_length(arm, state.competition.found, prospect, data, work)
         length = 1 + int(min(alone, length - 1.0))
     return Streak(arm, min(streak.surely, length), length, streak.misses, 0, streak.hit)

@@ -7,14 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
 from structured_bandits.checks import checked_at_least
-from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.planning.indices import front_of
 from structured_bandits.planning.intervals import Hoeffding, Intervals
-from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.planning.kl_leads import Growth, budget_at
+from structured_bandits.planning.streaks import Streak
 from structured_bandits.policies.base import (
     checked_cells,
     checked_rewards,
@@ -22,28 +18,15 @@ from structured_bandits.policies.base import (
     registered,
 )
 from structured_bandits.policies.competitive import (
-    Competition,
     CompetitivePolicy,
-    fresh_competition,
-    looks_ahead,
-    note_change,
+    CompetitiveState,
+    highest_by_divergence,
+    highest_by_radius,
     open_contest,
-    while_competitive,
 )
-from structured_bandits.policies.index_policy import IndexState, note_mean, take_in
-from structured_bandits.policies.klucb import write_index
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import CompetitiveCells
-
-
-class KLUCBCState(NamedTuple):
-    """What was seen of each arm, its mean and index; the rest is scratch."""
-
-    data: Data
-    means: Floats  # scaled to [0, 1] if rewards have a range; of arms with pulls
-    indices: Floats  # of Gaussian rewards
-    competition: Competition
 
 
 class _KLUCBC(NamedTuple):
@@ -85,47 +68,11 @@ class KLUCBC(CompetitivePolicy, _KLUCBC):
         policy.structure = structure
         return policy
 
-    def init(self) -> KLUCBCState:
-        """Return a fresh state."""
-        arms = self.cells.arm_count()
-        return KLUCBCState(
-            fresh_data(arms),
-            np.zeros(arms),
-            np.full(arms, math.inf),
-            fresh_competition(self.cells),
-        )
-
-    def restore(self, state: KLUCBCState) -> None:
-        """Compute the means, and let the cells look at all data."""
-        super().restore(state)
-        for arm in np.flatnonzero(state.data.pulls):
-            note_mean(indexed(state), int(arm), self.bottom, self.top)
-
-    def streak(self, state: KLUCBCState, now: Now, rng: np.random.Generator) -> Streak:
+    def streak(self, state: CompetitiveState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the arm with the highest index as long as it surely may be played and has it."""
-        data, competition = state.data, state.competition
-        contest = open_contest(self, data, competition, now)
-        members = competition.members[: contest.size]
+        contest = open_contest(self, state, now)
         growth = Growth(1.0, self.c)
-        budget = budget_at(growth, math.log(now.t + 1))
         if math.isfinite(self.bottom):
-            front = kl_front(data, state.means, members, budget)
-        else:
-            for arm in members:
-                write_index(indexed(state), arm, budget, self.sigma, self.bottom)
-            front = front_of(state.indices, members)
-        if not looks_ahead(contest.prospect) or data.pulls[front.arm] == 0:
-            return certain_streak(front.arm, 1, contest.empty)
-        streak = kl_streak(indexed(state), members, front, growth, now, self.top)
-        return while_competitive(self, data, competition, contest, streak)
-
-    def end_streak(self, state: KLUCBCState, outcome: Outcome) -> None:
-        """Add the pulls and the sum of their rewards."""
-        take_in(indexed(state), outcome, self.bottom, self.top)
-        note_change(state.competition, outcome.arm)
-
-
-@compilable
-def indexed(state: KLUCBCState) -> IndexState:
-    """Return the part of a state that policies with indices have."""
-    return IndexState(state.data, state.means, state.indices)
+            return highest_by_divergence(self, state, contest, growth, now)
+        budget = 2.0 * self.sigma * self.sigma * budget_at(growth, math.log(now.t + 1))
+        return highest_by_radius(self, state, contest, Hoeffding(budget))

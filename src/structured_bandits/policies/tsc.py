@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.planning.confidence import fresh_data
 from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
@@ -19,7 +18,6 @@ from structured_bandits.policies.beliefs import Belief, checked_belief, highest_
 from structured_bandits.policies.competitive import (
     CompetitivePolicy,
     CompetitiveState,
-    fresh_competition,
     looks_ahead,
     open_contest,
     while_competitive,
@@ -70,15 +68,11 @@ class TSC(CompetitivePolicy, _TSC):
         policy.prior = pair
         return policy
 
-    def init(self) -> CompetitiveState:
-        """Return a fresh state."""
-        return CompetitiveState(fresh_data(self.cells.arm_count()), fresh_competition(self.cells))
-
     def streak(self, state: CompetitiveState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the arm of the highest draw; one that is alone as long as it surely is."""
-        data, competition = state.data, state.competition
-        contest = open_contest(self, data, competition, now)
-        members = competition.members[: contest.size]
+        data = state.data
+        contest = open_contest(self, state, now)
+        members = state.competition.members[: contest.size]
         if self.belief.b == 0.0:  # without a prior nothing is known of an arm before its first pull
             for arm in range(len(data.pulls)):
                 if data.pulls[arm] == 0:
@@ -89,4 +83,4 @@ class TSC(CompetitivePolicy, _TSC):
         if not looks_ahead(contest.prospect):
             return certain_streak(arm, 1, contest.empty)
         alone = certain_streak(arm, now.limit, 0)
-        return while_competitive(self, data, competition, contest, alone)
+        return while_competitive(self, state, contest, alone)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.planning.confidence import (
     Data,
@@ -18,6 +18,7 @@ from structured_bandits.planning.confidence import (
     width_budget,
 )
 from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding, Intervals
+from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
 from structured_bandits.planning.leads import Leader, lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
@@ -37,8 +38,9 @@ class UCBState(NamedTuple):
     """What was seen of each arm, and what its index is made of."""
 
     data: Data
-    means: Floats  # inf before the first pull
+    means: Floats  # on the scale of the intervals; inf before the first pull
     roots: Floats  # 1 / sqrt(pulls); 0 before the first pull
+    playable: Ints  # all arms
 
 
 class _UCB(NamedTuple):
@@ -55,7 +57,9 @@ class UCB(StreakPolicy, _UCB):
     """Play the arm with the highest mean + 2 sigma sqrt(alpha log t / pulls), each arm once first.
 
     Every arm is played, also those that are best in no model. UCB1 is alpha = 2. The paper never
-    writes its UCB down; at equal alpha ours has the widths of SUCB and SAE (errata, I-12).
+    writes its UCB down; at equal alpha ours has the widths of SUCB and SAE (errata, I-12). With
+    confidence="kl" the index is the upper end of the KL interval, T kl(mean, q) <= 2 alpha log t: at
+    alpha = 1/2 that is `KLUCB`.
 
     >>> UCB(3)
     UCB(3 arms, alpha=2.0, reward_range=(0.0, 1.0), sigma=0.5, confidence='hoeffding')
@@ -91,12 +95,13 @@ class UCB(StreakPolicy, _UCB):
             fresh_data(self.n_arms),
             np.full(self.n_arms, math.inf),
             np.zeros(self.n_arms),
+            np.arange(self.n_arms),
         )
 
     def restore(self, state: UCBState) -> None:
         """Compute what the indices are made of."""
         for arm in np.flatnonzero(state.data.pulls):
-            note_index(state, int(arm))
+            note_index(state, int(arm), self.widths)
 
     def streak(self, state: UCBState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the arm with the highest index as long as it is sure to have it."""
@@ -106,13 +111,13 @@ class UCB(StreakPolicy, _UCB):
         """Add the pulls and the sum of their rewards."""
         state.data.pulls[outcome.arm] += outcome.pulls
         state.data.sums[outcome.arm] += outcome.total
-        note_index(state, outcome.arm)
+        note_index(state, outcome.arm, self.widths)
 
 
 @compilable
-def note_index(state: UCBState, arm: int) -> None:
+def note_index(state: UCBState, arm: int, widths: Intervals) -> None:
     """Note what the index of an arm is made of."""
-    state.means[arm] = state.data.sums[arm] / state.data.pulls[arm]
+    state.means[arm] = widths.scaled(state.data.sums[arm] / state.data.pulls[arm])
     state.roots[arm] = 1.0 / math.sqrt(state.data.pulls[arm])
 
 
@@ -137,7 +142,7 @@ def lead_length(room: float, miss: float, drift: float, width: float) -> tuple[f
 
 def streaks_for(kind: type) -> Callable[..., Streak]:
     """Return how UCB plays with intervals of this kind."""
-    return radius_streak if kind is Hoeffding else kl_streak
+    return radius_streak if kind is Hoeffding else divergence_streak
 
 
 @chosen_by_class(streaks_for)
@@ -167,20 +172,20 @@ def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> 
     factor = width_budget(policy.alpha, policy.sigma, 1.0)
     level = widths.at(factor * log_time)
     prospect = Prospect(now.t, limit, factor, level, policy.bottom, policy.top)
-    return leading_streak(widths, Leader(choice, lead, widest), state.data, prospect)
+    return lead_streak(Leader(choice, lead, widest), state.data, prospect)
 
 
-def lead_streak(widths: Hoeffding, leader: Leader, data: Data, prospect: Prospect) -> Streak:
+@compilable
+def lead_streak(leader: Leader, data: Data, prospect: Prospect) -> Streak:
     """Pull the arm with the highest mean + radius as long as it is sure to have it."""
     arm, lead, widest = leader
+    t, limit, factor, level, bottom, top = prospect
     if lead <= 0.0:
         return certain_streak(arm, 1, 0)
-    t, limit, factor, level, bottom, top = prospect
     pulls = data.pulls[arm]
     miss = data.sums[arm] / pulls - bottom
-    root = math.sqrt(level.budget)
     growth = radius_growth(t + 1.0, level.budget / factor)
-    drift = lead_drift(root, 1.0 / math.sqrt(pulls), widest, pulls, growth)
+    drift = lead_drift(math.sqrt(level.budget), 1.0 / math.sqrt(pulls), widest, pulls, growth)
     room = min(lead * pulls, limit * (miss + drift))  # more than that is never used
     length, misses = lead_length(room, miss, drift, top - bottom)
     certain = min(room / (miss + drift), limit - 1.0)  # if there are nothing but misses
@@ -188,32 +193,11 @@ def lead_streak(widths: Hoeffding, leader: Leader, data: Data, prospect: Prospec
     return Streak(arm, 1 + int(certain), longest, int(misses), 0, -math.inf)
 
 
-def single_streak(widths: Intervals, leader: Leader, data: Data, prospect: Prospect) -> Streak:
-    """Pull the arm once: for how long it has the highest end of a KL interval is not known."""
-    return certain_streak(leader.arm, 1, 0)
-
-
-def leading_for(kind: type) -> Callable[..., Streak]:
-    """Return how far the leader among indices of this kind is certain."""
-    return lead_streak if kind is Hoeffding else single_streak
-
-
-@chosen_by_class(leading_for)
-def leading_streak(widths: Intervals, *situation: Any) -> Streak:
-    """Pull the arm that leads by its index, which has pulls, as long as that is certain."""
-    return leading_for(type(widths))(widths, *situation)
-
-
-def kl_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:
-    """Play by the upper ends of KL intervals, arms without pulls first."""
-    level = widths.at(width_budget(policy.alpha, policy.sigma, math.log(now.t + 1)))
-    choice = -1
-    highest = -math.inf
-    for arm in range(policy.n_arms):
-        pulls = state.data.pulls[arm]
-        if pulls == 0:
-            return certain_streak(arm, 1, 0)
-        _, index = level.interval(pulls, state.data.sums[arm])
-        if index > highest:
-            choice, highest = arm, index
-    return certain_streak(choice, 1, 0)
+def divergence_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:
+    """Play by the upper ends of KL intervals, arms without pulls first: KL-UCB."""
+    growth = Growth(2.0 * policy.alpha, 0.0)
+    budget = budget_at(growth, math.log(now.t + 1))
+    front = kl_front(state.data, state.means, state.playable, budget)
+    if now.limit == 1 or front.highest == math.inf:
+        return certain_streak(front.arm, 1, 0)
+    return kl_streak(state, state.playable, front, growth, now, policy.top)

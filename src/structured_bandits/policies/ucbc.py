@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.planning.confidence import fresh_data
-from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.leads import highest_index
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.compilable import chosen_by_class
+from structured_bandits.planning.intervals import Hoeffding, Intervals
+from structured_bandits.planning.kl_leads import Growth
+from structured_bandits.planning.streaks import Streak
 from structured_bandits.policies.base import (
     checked_cells,
     checked_rewards,
@@ -20,12 +21,11 @@ from structured_bandits.policies.base import (
 from structured_bandits.policies.competitive import (
     CompetitivePolicy,
     CompetitiveState,
-    fresh_competition,
-    looks_ahead,
+    Contest,
+    highest_by_divergence,
+    highest_by_radius,
     open_contest,
-    while_competitive,
 )
-from structured_bandits.policies.ucb import leading_streak
 from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import CompetitiveCells
@@ -67,19 +67,32 @@ class UCBC(CompetitivePolicy, _UCBC):
         policy.confidence = confidence
         return policy
 
-    def init(self) -> CompetitiveState:
-        """Return a fresh state."""
-        return CompetitiveState(fresh_data(self.cells.arm_count()), fresh_competition(self.cells))
-
     def streak(self, state: CompetitiveState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the arm with the highest index as long as it surely may be played and has it."""
-        data, competition = state.data, state.competition
-        contest = open_contest(self, data, competition, now)
-        leader = highest_index(data, contest.prospect.level, competition.found)
-        if not looks_ahead(contest.prospect) or data.pulls[leader.arm] == 0:
-            return certain_streak(leader.arm, 1, contest.empty)
-        if contest.size == 1:
-            streak = certain_streak(leader.arm, now.limit, 0)
-        else:
-            streak = leading_streak(self.widths, leader, data, contest.prospect)
-        return while_competitive(self, data, competition, contest, streak)
+        return index_streak(self.widths, self, state, open_contest(self, state, now), now)
+
+
+def streaks_for(kind: type) -> Callable[..., Streak]:
+    """Return how UCB-C plays with intervals of this kind."""
+    return radius_streak if kind is Hoeffding else divergence_streak
+
+
+@chosen_by_class(streaks_for)
+def index_streak(widths: Intervals, *situation: Any) -> Streak:
+    """Pull the arm with the highest index, of those that may be played."""
+    return streaks_for(type(widths))(widths, *situation)
+
+
+def radius_streak(
+    widths: Hoeffding, policy: UCBC, state: CompetitiveState, contest: Contest, now: Now
+) -> Streak:
+    """Play by mean + radius."""
+    return highest_by_radius(policy, state, contest, contest.prospect.level)
+
+
+def divergence_streak(
+    widths: Intervals, policy: UCBC, state: CompetitiveState, contest: Contest, now: Now
+) -> Streak:
+    """Play by the upper ends of KL intervals."""
+    growth = Growth(2.0 * policy.alpha, 0.0)
+    return highest_by_divergence(policy, state, contest, growth, now)
