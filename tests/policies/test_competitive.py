@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from oracles import kl_sets
 from oracles.structures import Trace
+from scipy.optimize import linprog
 from support.cases import Case
 from support.exactness import assert_met, cases, compare, difference
 from support.play import play
@@ -18,6 +19,7 @@ from support.uniforms import QuantileTape
 
 import structured_bandits as sb
 from structured_bandits.environments.tape import Tape
+from structured_bandits.experiments.paper.structures import figure1_right, random_structure
 from structured_bandits.testing.play import Played, play_in
 
 KINDS = ["finite", "curves"]
@@ -33,27 +35,27 @@ DRAWS = [  # how the oracle and the library are told priors and families
 @pytest.mark.parametrize("confidence", ["hoeffding", "kl"])
 def test_ucbc(kind: str, confidence: str) -> None:
     met = compare(
-        cases(61, kind, small=110, full=2),
+        cases(61, kind, small=100, full=0),
         lambda case: sb.UCBC(case.structure, alpha=case.alpha, confidence=confidence),
         lambda case, _: kl_sets.ucbc(
             case.oracle, case.rewards.tolist(), case.horizon, case.alpha, confidence
         ),
         every_pull=False,
     )
-    assert_met(met, cases=112, full_size=2, ties=100, empty=1000, reentries=100, long_plans=50)
+    assert_met(met, cases=100, ties=100, empty=1000, reentries=100, long_plans=50)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_klucbc(kind: str) -> None:
     met = compare(
-        cases(62, kind, small=110, full=2),
+        cases(62, kind, small=100, full=0),
         lambda case: sb.KLUCBC(case.structure, alpha=case.alpha, c=case.beta - 1.0),
         lambda case, _: kl_sets.klucbc(
             case.oracle, case.rewards.tolist(), case.horizon, case.alpha, case.beta - 1.0
         ),
         every_pull=False,
     )
-    assert_met(met, cases=112, full_size=2, ties=100, empty=1000, reentries=100, long_plans=50)
+    assert_met(met, cases=100, ties=100, empty=1000, reentries=100, long_plans=50)
 
 
 def test_gaussian_rewards() -> None:
@@ -103,12 +105,26 @@ def test_tsc_on_tapes_of_uniforms(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_tsc_compiled_draws_what_python_draws(kind: str) -> None:
-    for number, case in enumerate(cases(65, kind, small=60, full=1)):
+    for number, case in enumerate(cases(65, kind, small=60, full=0)):
         policy = sb.TSC(case.structure, case.alpha)
         compiled = play(policy, case.rewards, case.horizon, True, True, seed=number)
         assert compiled == play(policy, case.rewards, case.horizon, False, True, seed=number)
         single = play(policy, case.rewards, case.horizon, True, False, seed=number)
         assert (single.arms, single.empty) == (compiled.arms, compiled.empty)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_plans_play_what_single_pulls_play(seed: int) -> None:
+    rng, horizon = np.random.default_rng(seed), 20_000
+    few, many = figure1_right(), random_structure(rng, clip=True)
+    for structure, truth in ((few, seed), many):
+        means = structure.means(truth)[:, None]
+        rewards = (rng.random((structure.n_arms, horizon)) < means).astype(float)
+        for policy in made(structure, 0.5):
+            planned = play(policy, rewards, horizon, compiled=True, planning=True)
+            single = play(policy, rewards, horizon, compiled=True, planning=False)
+            assert (planned.arms, planned.empty) == (single.arms, single.empty)
+            assert planned.plans < 0.5 * horizon
 
 
 # ------------------------------------------------------------------- other kinds of structures
@@ -128,7 +144,7 @@ def made(structure: Any, alpha: float, **rewards: Any) -> list[Any]:
 def test_polytopes_play_like_tables_and_curves(kind: str) -> None:
     """With an alpha at which no model is exactly on the border: programs have a tolerance there."""
     long_plans = 0
-    for case in cases(66, kind, small=20, full=0):
+    for case in cases(66, kind, small=15, full=0):
         horizon, alpha = min(case.horizon, 120), 1.1 * case.alpha
         twins = made(as_polytopes(case.structure), alpha)
         for policy, twin in zip(made(case.structure, alpha), twins, strict=True):
@@ -141,41 +157,55 @@ def test_polytopes_play_like_tables_and_curves(kind: str) -> None:
     assert long_plans > 5
 
 
-def blind_play(rewards: np.ndarray, alpha: float) -> list[int]:
-    """UCB-C on arms of which nothing is known but that their means are in [0, 1].
+POINTS, SLOPE = np.array([0.0, 0.3, 1.0]), 0.3  # means differ by at most SLOPE times the distance
 
-    Arm i is best in some model that fits if its mean can be above what all other arms have at least.
-    """
+
+def can_be_best(arm: int, low: np.ndarray, high: np.ndarray) -> bool:
+    """Is there a model in the open box in which `arm` leads? Largest room in a linear program."""
+    rows, limits = [], []
+    for i in range(3):
+        unit = np.eye(3)[i]
+        rows += [[*unit, 1.0], [*-unit, 1.0]]
+        limits += [min(high[i], 9.0), -max(low[i], -9.0)]
+        for j in set(range(3)) - {i}:
+            rows.append([*(unit - np.eye(3)[j]), 0.0])
+            limits.append(SLOPE * abs(POINTS[i] - POINTS[j]))
+        if i != arm:
+            rows.append([*(unit - np.eye(3)[arm]), 1.0])
+            limits.append(0.0)
+    bounds = [(0.0, 1.0)] * 3 + [(None, 1.0)]
+    found = linprog([0.0, 0.0, 0.0, -1.0], A_ub=rows, b_ub=limits, bounds=bounds)
+    return bool(-found.fun > 1e-9)
+
+
+def lipschitz_play(rewards: np.ndarray, alpha: float) -> list[int]:
+    """UCB-C, pull by pull, with a linear program for each arm."""
     arms, horizon = rewards.shape
     pulls, sums, played = np.zeros(arms, int), np.zeros(arms), []
     for t in range(horizon):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            radius = np.where(pulls > 0, np.sqrt(alpha * math.log(t + 1) / pulls), np.inf)
-            means = np.where(pulls > 0, sums / pulls, 0.0)
-        index = means + radius
-        low, high = np.maximum(means - radius, 0.0), np.minimum(index, 1.0)
-        able = [
-            i for i in range(arms)
-            if (low < high).all() and high[i] > max(np.delete(low, i), default=0.0)
-        ]  # fmt: skip
-        arm = max(able or range(arms), key=lambda i: (index[i], -i))
+        count = np.maximum(pulls, 1)
+        radius = np.where(pulls > 0, np.sqrt(alpha * math.log(t + 1) / count), np.inf)
+        low, high = sums / count - radius, sums / count + radius
+        able = [i for i in range(arms) if can_be_best(i, low, high)]
+        arm = max(able or range(arms), key=lambda i: (high[i], -i))
         sums[arm] += rewards[arm, pulls[arm]]
         pulls[arm] += 1
         played.append(int(arm))
     return played
 
 
-def test_unstructured_arms_against_brute_force() -> None:
-    rng = np.random.default_rng(67)
-    left_out = 0
-    for _ in range(12):
-        alpha = float(rng.choice([0.055, 0.11, 0.55]))
-        rewards = (rng.random((3, 200)) < rng.random((3, 1))).astype(float)
-        policy = sb.UCBC(sb.unstructured(3), alpha)
-        expected = blind_play(rewards, alpha)
-        assert play(policy, rewards, 200, compiled=False, planning=True).arms == expected
-        left_out += expected != play(sb.UCB(3, alpha), rewards, 200, False, True).arms
-    assert left_out > 0
+def test_lipschitz_arms_against_brute_force() -> None:
+    rng, horizon = np.random.default_rng(67), 120
+    structure = sb.lipschitz(POINTS[:, None], SLOPE)
+    unlike_ucb = 0
+    for alpha in (0.055, 0.055, 0.11, 0.55):
+        truth = np.array([[0.3], [0.35], [0.6]])  # the first arm shows that the second is not best
+        rewards = (rng.random((3, horizon)) < truth).astype(float)
+        expected = lipschitz_play(rewards, alpha)
+        for each in (structure, as_polytopes(structure)):
+            assert play(sb.UCBC(each, alpha), rewards, horizon, False, True).arms == expected
+        unlike_ucb += expected != play(sb.UCB(3, alpha), rewards, horizon, False, True).arms
+    assert unlike_ucb > 0
 
 
 def test_polytopes_that_are_no_tables_plan_what_they_play() -> None:
@@ -185,7 +215,7 @@ def test_polytopes_that_are_no_tables_plan_what_they_play() -> None:
     for structure in (
         sb.unimodal(4),
         as_polytopes(sb.lipschitz([[0.0], [0.3], [1.0]], 0.5)),
-        sb.product(pair, sb.unstructured(2)),
+        sb.product([pair, sb.unstructured(2)]),
     ):
         for alpha in (0.055, 0.3):
             truth = rng.random((structure.n_arms, 1))
