@@ -113,18 +113,19 @@ def test_tsc_compiled_draws_what_python_draws(kind: str) -> None:
         assert (single.arms, single.empty) == (compiled.arms, compiled.empty)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_long_plans_play_what_single_pulls_play(seed: int) -> None:
     rng, horizon = np.random.default_rng(seed), 20_000
     few, many = figure1_right(), random_structure(rng, clip=True)
     for structure, truth in ((few, seed), many):
         means = structure.means(truth)[:, None]
         rewards = (rng.random((structure.n_arms, horizon)) < means).astype(float)
-        for policy in made(structure, 0.5):
+        for policy in made(structure, 1.0):
             planned = play(policy, rewards, horizon, compiled=True, planning=True)
             single = play(policy, rewards, horizon, compiled=True, planning=False)
             assert (planned.arms, planned.empty) == (single.arms, single.empty)
-            assert planned.plans < 0.5 * horizon
+            if structure is few and not policy.randomised:
+                assert planned.plans < 0.1 * horizon
 
 
 # ------------------------------------------------------------------- other kinds of structures
@@ -157,28 +158,27 @@ def test_polytopes_play_like_tables_and_curves(kind: str) -> None:
     assert long_plans > 5
 
 
-POINTS, SLOPE = np.array([0.0, 0.3, 1.0]), 0.3  # means differ by at most SLOPE times the distance
-
-
 def can_be_best(arm: int, low: np.ndarray, high: np.ndarray) -> bool:
-    """Is there a model in the open box in which `arm` leads? Largest room in a linear program."""
+    """Is there a model in the open box whose means rise up to `arm` and fall behind it?
+
+    By a linear program: the largest room to the ends of the box and before the other arms.
+    """
+    arms = len(low)
+    unit = np.eye(arms)
     rows, limits = [], []
-    for i in range(3):
-        unit = np.eye(3)[i]
-        rows += [[*unit, 1.0], [*-unit, 1.0]]
+    for i in range(arms):
+        rows += [[*unit[i], 1.0], [*-unit[i], 1.0]]
         limits += [min(high[i], 9.0), -max(low[i], -9.0)]
-        for j in set(range(3)) - {i}:
-            rows.append([*(unit - np.eye(3)[j]), 0.0])
-            limits.append(SLOPE * abs(POINTS[i] - POINTS[j]))
         if i != arm:
-            rows.append([*(unit - np.eye(3)[arm]), 1.0])
-            limits.append(0.0)
-    bounds = [(0.0, 1.0)] * 3 + [(None, 1.0)]
-    found = linprog([0.0, 0.0, 0.0, -1.0], A_ub=rows, b_ub=limits, bounds=bounds)
+            nearer = i + 1 if i < arm else i - 1
+            rows += [[*(unit[i] - unit[nearer]), 0.0], [*(unit[i] - unit[arm]), 1.0]]
+            limits += [0.0, 0.0]
+    bounds = [(0.0, 1.0)] * arms + [(None, 1.0)]
+    found = linprog([0.0] * arms + [-1.0], A_ub=rows, b_ub=limits, bounds=bounds)
     return bool(-found.fun > 1e-9)
 
 
-def lipschitz_play(rewards: np.ndarray, alpha: float) -> list[int]:
+def unimodal_play(rewards: np.ndarray, alpha: float) -> list[int]:
     """UCB-C, pull by pull, with a linear program for each arm."""
     arms, horizon = rewards.shape
     pulls, sums, played = np.zeros(arms, int), np.zeros(arms), []
@@ -194,17 +194,18 @@ def lipschitz_play(rewards: np.ndarray, alpha: float) -> list[int]:
     return played
 
 
-def test_lipschitz_arms_against_brute_force() -> None:
+def test_unimodal_arms_against_brute_force() -> None:
+    """If the first arm is better than the second, the others are out, however little is known of them."""
     rng, horizon = np.random.default_rng(67), 120
-    structure = sb.lipschitz(POINTS[:, None], SLOPE)
+    structure = sb.unimodal(4)
     unlike_ucb = 0
     for alpha in (0.055, 0.055, 0.11, 0.55):
-        truth = np.array([[0.3], [0.35], [0.6]])  # the first arm shows that the second is not best
-        rewards = (rng.random((3, horizon)) < truth).astype(float)
-        expected = lipschitz_play(rewards, alpha)
+        truth = np.array([[0.9], [0.4], [0.3], [0.3]])
+        rewards = (rng.random((4, horizon)) < truth).astype(float)
+        expected = unimodal_play(rewards, alpha)
         for each in (structure, as_polytopes(structure)):
             assert play(sb.UCBC(each, alpha), rewards, horizon, False, True).arms == expected
-        unlike_ucb += expected != play(sb.UCB(3, alpha), rewards, horizon, False, True).arms
+        unlike_ucb += expected != play(sb.UCB(4, alpha), rewards, horizon, False, True).arms
     assert unlike_ucb > 0
 
 

@@ -1,8 +1,8 @@
 """Competitive arms: those that are best in some model that still fits, to which a policy keeps.
 
 UCB-C, KL-UCB-C and TS-C play a policy that is blind to the structure on these arms only (Gupta,
-Chaudhari, Mukherjee, Joshi and Yağan, 2021). The models that fit are those of SUCB. If none does, a sign
-that the structure is wrong, this is counted, and all arms may be played.
+Chaudhari, Mukherjee, Joshi and Yağan, arXiv:1810.08164). The models that fit are those of SUCB. If none
+does, a sign that the structure is wrong, this is counted, and all arms may be played.
 """
 
 from __future__ import annotations
@@ -55,9 +55,6 @@ class Contest(NamedTuple):
 
     size: int  # how many they are
     empty: int  # 1 if they are all arms because no model fits
-    optimistic: (
-        int  # SUCB's arm: the best one of the most optimistic model that fits, -1 if none does
-    )
     prospect: Prospect
 
 
@@ -72,14 +69,7 @@ class CompetitiveState(NamedTuple):
 class CompetitivePolicy(StructuredPolicy, StreakPolicy):
     """Mixin of policies with the fields `widths`, `cells` and `alpha`."""
 
-    asks = (
-        "choose",
-        "certain_length",
-        "empty_length",
-        "best_arms_in",
-        "arms_inside",
-        "newcomer_length",
-    )
+    asks = ("choose", "empty_length", "best_arms_in", "arms_inside", "competitive_length")
 
     widths: Intervals  # of a budget of 0
     cells: CompetitiveCells
@@ -139,7 +129,7 @@ def open_contest(policy: Any, state: CompetitiveState, now: Now) -> Contest:
     level = policy.widths.at(factor * math.log(now.t + 1))
     prospect = Prospect(now.t, now.limit, factor, level, policy.bottom, policy.top)
     found, members, box, work, changed = state.competition
-    optimistic = policy.cells.choose(changed[0], state.data, level, box, work)
+    policy.cells.choose(changed[0], state.data, level, box, work)
     changed[0] = NO_ARM
     empty = 0 if policy.cells.arms_inside(box, found, work) else 1
     size = 0
@@ -148,7 +138,7 @@ def open_contest(policy: Any, state: CompetitiveState, now: Now) -> Contest:
             found[arm] = True
             members[size] = arm
             size += 1
-    return Contest(size, empty, optimistic, prospect)
+    return Contest(size, empty, prospect)
 
 
 @compilable
@@ -192,9 +182,9 @@ def while_competitive(
 ) -> Streak:
     """Cut a streak to what is certain; it is right if no other arms may be played than now.
 
-    If a model fits, the arm has to stay SUCB's, so that it may be played, and no arm may join in
-    (docs/planning.md 23.1); if none does, none may come to fit. Empty sets are counted for whole
-    streaks, so one that begins with an empty set never stops early.
+    If a model fits, the arm has to stay competitive and no arm may join in (docs/planning.md 23.1);
+    if none does, none may come to fit. Empty sets are counted for whole streaks, so one that begins
+    with an empty set never stops early.
     """
     cells, data, work = policy.cells, state.data, state.competition.work
     t, _, factor, level, bottom, top = contest.prospect
@@ -204,12 +194,8 @@ def while_competitive(
         more = cells.empty_length(arm, prospect, data, work) if streak.surely > 1 else 0.0
         length = 1 + int(min(more, streak.surely - 1.0))
         return certain_streak(arm, length, length)
-    if arm != contest.optimistic or streak.length == 1:
-        return certain_streak(arm, 1, 0)
+    if streak.length == 1:
+        return streak
     prospect = Prospect(t, streak.length, factor, level, bottom, top)
-    length = cells.certain_length(arm, prospect, data, work)
-    if length > 1:
-        prospect = Prospect(t, length, factor, level, bottom, top)
-        alone = cells.newcomer_length(arm, state.competition.found, prospect, data, work)
-        length = 1 + int(min(alone, length - 1.0))
+    length = cells.competitive_length(arm, state.competition.found, prospect, data, work)
     return Streak(arm, min(streak.surely, length), length, streak.misses, 0, streak.hit)

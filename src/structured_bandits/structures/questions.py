@@ -68,13 +68,13 @@ class CompetitiveCells(Cells, Protocol):
     def arms_inside(self, box: Box, found: Flags, work: Any) -> bool:
         """Mark the best arms of the cells that meet the box, for which `choose` was just asked."""
 
-    def newcomer_length(
+    def competitive_length(
         self, arm: int, found: Flags, prospect: Prospect, data: Data, work: Any
-    ) -> float:
-        """Return for how many pulls of `arm` surely no arm besides those marked is best in the box.
+    ) -> int:
+        """Return a number of pulls of `arm`, from 1 to its limit, in which the marked arms surely hold.
 
-        At most prospect.limit - 1; `choose` and `certain_length` were just asked, so that `arm` has
-        pulls and `prospect` begins at a time for which they plan.
+        That is, `arm` stays best in a cell that meets the box, and no arm that is not marked is best
+        in one. `arms_inside` has just marked them, and `arm` is one of them.
         """
 
 
@@ -107,8 +107,10 @@ class Spans(Protocol):
     def keeps_choice(self, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:
         """Is the optimistic arm `arm` whatever happens ahead? Monotone in its length."""
 
-    def lets_in(self, arm: int, found: Flags, data: Data, work: Any, ahead: Ahead) -> bool:
-        """May an arm that is not marked be best in the box ahead? Monotone in its length."""
+    def stays_competitive(
+        self, arm: int, found: Flags, data: Data, work: Any, ahead: Ahead
+    ) -> bool:
+        """Do the marked arms hold (`competitive_length`) whatever happens ahead? Monotone in length."""
 
     def fits(self, cell: int, box: Box, before: bool, notes: Any) -> bool:
         """Does the cell's piece meet the open box? `before` is the answer for the cell before it."""
@@ -132,15 +134,15 @@ def candidate_arms(cells: Cells) -> Flags:
 @compilable
 def halved_length(
     cells: Any, arm: int, found: Flags, prospect: Prospect, data: Data, work: Any
-) -> float:
-    """Halve a number of pulls of `arm` until `lets_in` says that no other arms than these come in."""
-    length = prospect.limit - 1
-    while length > 0:
-        ahead = after_pulls(data.pulls[arm], data.sums[arm], length, prospect)
-        if not cells.lets_in(arm, found, data, work, ahead):
-            return float(length)
-        length //= 2
-    return 0.0
+) -> int:
+    """Halve a number of pulls of `arm` until `stays_competitive` is sure of it."""
+    more = prospect.limit - 1
+    while more > 0:
+        ahead = after_pulls(data.pulls[arm], data.sums[arm], more, prospect)
+        if cells.stays_competitive(arm, found, data, work, ahead):
+            break
+        more //= 2
+    return 1 + more
 
 
 def compiles(cells: Any) -> bool:

@@ -154,16 +154,22 @@ class SpanCells:
         """Mark the arms whose cells meet the box."""
         return self.best_arms_in(box, found, work.notes)
 
-    def newcomer_length(
+    def competitive_length(
         self: _Cells, arm: int, found: Flags, prospect: Prospect, data: Data, work: Any
-    ) -> float:
-        """Return for how many pulls of `arm` surely no arm besides those marked is best in the box."""
+    ) -> int:
+        """Return a number of pulls of `arm` in which the marked arms surely hold."""
+        if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
+            return 1
+        margin = rounding_margin(prospect.bottom, prospect.top, prospect.level.budget)
+        self.screen(arm, data, prospect.level, margin, work)
         return halved_length(self, arm, found, prospect, data, work)
 
-    def lets_in(
+    def stays_competitive(
         self: _Cells, arm: int, found: Flags, data: Data, work: SpanWork, ahead: Ahead
     ) -> bool:
-        """May a cell of an arm that is not marked come to meet the box?"""
+        """Are the means of `arm` that may come covered, and does no cell of another arm come in?"""
+        if not covers(work.lowest, work.highest, ahead):
+            return False
         box = work.box
         write_box_ahead(arm, data, ahead, box)
         fits = False
@@ -172,8 +178,8 @@ class SpanCells:
             if fits and not found[self.best[cell]]:
                 lowest, highest = self.span(cell, box, work.notes)
                 if lowest <= highest:
-                    return True
-        return False
+                    return False
+        return True
 
 
 class _Cells(Cells, Spans, Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +13,8 @@ from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, update_watches
 from structured_bandits.records import Record
-from structured_bandits.structures.finite.plans import (
-    choice_length,
-    comes_in,
-    outside_length,
-    uninvited_length,
-)
+from structured_bandits.structures.finite.company import company_length, covered, not_joined
+from structured_bandits.structures.finite.plans import choice_length, outside_length
 
 
 @compilable
@@ -106,20 +101,22 @@ class FiniteCells(Record, _FiniteCells):
             found[self.best[self.ranking[rank]]] = True
         return bool(work.size[0] > 0)
 
-    def newcomer_length(
+    def competitive_length(
         self, arm: int, found: Flags, prospect: Prospect, data: Data, work: Watches
-    ) -> float:
-        """Return for how many pulls of `arm` surely no model of an arm that is not marked comes in."""
-        return uninvited_length(prospect.level, self, arm, found, prospect, data, work)
+    ) -> int:
+        """Return a number of pulls of `arm` in which the marked arms surely hold.
 
-    def lets_in(self, arm: int, found: Flags, data: Data, work: Watches, ahead: Ahead) -> bool:
-        """May a model of an arm that is not marked come in?"""
-        root = math.sqrt(ahead.level.budget)
-        for rank in work.every:
-            marked = found[self.best[self.ranking[rank]]]
-            if not marked and comes_in(self, work, rank, arm, ahead, root):
-                return True
-        return False
+        How, depends on the kind of intervals (company.py).
+        """
+        if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
+            return 1
+        return company_length(prospect.level, self, arm, found, prospect, data, work)
+
+    def stays_competitive(
+        self, arm: int, found: Flags, data: Data, work: Watches, ahead: Ahead
+    ) -> bool:
+        """Are the means of `arm` that may come covered, and does no model of another arm come in?"""
+        return covered(self, arm, work, ahead) and not_joined(self, arm, found, work, ahead)
 
     def forget(self, work: Any) -> None:
         """Let the next search not begin at the length found last, which decides where it ends."""

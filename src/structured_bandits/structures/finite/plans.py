@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from structured_bandits.arrays import Flags, Ints
+from structured_bandits.arrays import Ints
 from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.planning.confidence import Ahead, Data, Prospect, after_pulls
 from structured_bandits.planning.intervals import Hoeffding, Intervals
@@ -37,7 +37,6 @@ from structured_bandits.planning.watches import (
     strongest_watch,
 )
 from structured_bandits.protocol import Now
-from structured_bandits.structures.questions import halved_length
 
 if TYPE_CHECKING:
     from structured_bandits.structures.finite.cells import FiniteCells
@@ -98,64 +97,6 @@ def gaps_length(level: Hoeffding, arm: int, prospect: Prospect, data: Data, work
 def no_length(level: Intervals, arm: int, prospect: Prospect, data: Data, work: Watches) -> float:
     """Return 0.0: with KL intervals an empty set is looked at again after each pull."""
     return 0.0
-
-
-def uninvited_for(kind: type) -> Callable[..., float]:
-    """Return how long no other arm joins in with intervals of this kind."""
-    return tangents_uninvited if kind is Hoeffding else halved_uninvited
-
-
-@chosen_by_class(uninvited_for)
-def uninvited_length(level: Intervals, *situation: Any) -> float:
-    """Return for how many pulls of an arm surely no model of an arm that is not marked comes in."""
-    return uninvited_for(type(level))(level, *situation)
-
-
-def tangents_uninvited(
-    level: Hoeffding,
-    cells: FiniteCells,
-    arm: int,
-    found: Flags,
-    prospect: Prospect,
-    data: Data,
-    work: Watches,
-) -> float:
-    """By the gaps, or else by the strongest watch of each such model (docs/planning.md 23.2)."""
-    at = tangents(prospect, data.pulls[arm], data.sums[arm])
-    length = prospect.limit - 1.0
-    if nothing_comes_in(at, arm, length, work):
-        return length
-    ranges = Ranges(cells.table, cells.table, cells.ranking)
-    limits = limits_for(at, length)
-    for rank in work.every:
-        model = cells.ranking[rank]
-        watch = work.watch[rank]
-        if watch == INSIDE or found[cells.best[model]]:
-            continue
-        mean = cells.table[model, arm]
-        if not limits.unreached_low <= mean <= limits.unreached_high:
-            continue
-        if watch != arm and work.strength[watch] >= limits.strength:
-            continue
-        _, strength = strongest_watch(ranges, model, work, arm, level)
-        kept = max(pulls_refuted(at, strength), pulls_unreached(at, mean))
-        if kept < length:
-            length = kept
-            limits = limits_for(at, length)
-    return length
-
-
-def halved_uninvited(
-    level: Intervals,
-    cells: FiniteCells,
-    arm: int,
-    found: Flags,
-    prospect: Prospect,
-    data: Data,
-    work: Watches,
-) -> float:
-    """By looking at fewer and fewer pulls."""
-    return halved_length(cells, arm, found, prospect, data, work)
 
 
 class Outlook(NamedTuple):

@@ -22,7 +22,7 @@ from structured_bandits.structures.polyhedral.cell import PolytopeCell, cells_of
 from structured_bandits.structures.polyhedral.certificates import Certificates
 from structured_bandits.structures.polyhedral.least_squares import fitting_cell
 from structured_bandits.structures.polyhedral.polytope import Polytope
-from structured_bandits.structures.spans import SpanCells, SpanWork, protected_value
+from structured_bandits.structures.spans import SpanCells, SpanWork, covers, protected_value
 
 
 class ProgramNotes:
@@ -191,12 +191,17 @@ class PolytopeCells(SpanCells):
             notes.slacks.bound(int(cell), box) > 0.0 for cell in np.flatnonzero(dangerous)
         )
 
-    def lets_in(self, arm: int, found: Flags, data: Data, work: SpanWork, ahead: Ahead) -> bool:
-        """May a cell of an arm that is not marked come to meet the box? No program is solved."""
+    def stays_competitive(
+        self, arm: int, found: Flags, data: Data, work: SpanWork, ahead: Ahead
+    ) -> bool:
+        """Are the means of `arm` covered, and does no other arm join in? No program is solved."""
+        ahead = with_more_margin(ahead, 2.0 * TOLERANCE)
+        if not covers(work.lowest, work.highest, ahead):
+            return False
         slacks = work.notes.slacks
-        box = _box_ahead(arm, data, with_more_margin(ahead, 2.0 * TOLERANCE))
+        box = _box_ahead(arm, data, ahead)
         others = np.flatnonzero(~found[self.best])
-        return any(slacks.bound(int(cell), box) > 0.0 for cell in others)
+        return not any(slacks.bound(int(cell), box) > 0.0 for cell in others)
 
     def fitting_arm(self, data: Data) -> int:
         """Return the best arm of the cell with the least sum of pulls * (mean - model)^2."""

@@ -92,11 +92,11 @@ class ProductCells(SpanCells):
             found[arm] = found[arm] or span != EMPTY
         return bool(found.any())
 
-    def newcomer_length(
+    def competitive_length(
         self, arm: int, found: Flags, prospect: Prospect, data: Data, work: SpanWork
-    ) -> float:
-        """Return 0.0: where groups tie exactly, an arm can be best in a box and not in a larger one."""
-        return 0.0
+    ) -> int:
+        """Return 1: where groups tie exactly, an arm can be best in a box and not in a larger one."""
+        return 1
 
     def fits(self, cell: int, box: Box, before: bool, notes: ProductNotes) -> bool:
         """Ask all groups at once, when the first cell is asked for; the answers hold for the rest."""
