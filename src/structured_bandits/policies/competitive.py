@@ -158,7 +158,7 @@ def highest_by_radius(
     if contest.size == 1:
         streak = certain_streak(leader.arm, contest.prospect.limit, 0)
     else:
-        streak = lead_streak(leader, state.data, contest.prospect)
+        streak = lead_streak(leader, state.data, contest.prospect, math.log(contest.prospect.t + 1))
     return while_competitive(policy, state, contest, streak)
 
 

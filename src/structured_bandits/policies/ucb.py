@@ -160,19 +160,19 @@ def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> 
     factor = width_budget(policy.alpha, policy.sigma, 1.0)
     level = widths.at(factor * log_time)
     prospect = Prospect(now.t, limit, factor, level, policy.bottom, policy.top)
-    return lead_streak(Leader(choice, lead, widest), state.data, prospect)
+    return lead_streak(Leader(choice, lead, widest), state.data, prospect, log_time)
 
 
 @compilable
-def lead_streak(leader: Leader, data: Data, prospect: Prospect) -> Streak:
+def lead_streak(leader: Leader, data: Data, prospect: Prospect, log_time: float) -> Streak:
     """Pull the arm with the highest mean + radius as long as it is sure to have it."""
     arm, lead, widest = leader
-    t, limit, factor, level, bottom, top = prospect
+    t, limit, _, level, bottom, top = prospect
     if lead <= 0.0:
         return certain_streak(arm, 1, 0)
     pulls = data.pulls[arm]
     miss = data.sums[arm] / pulls - bottom
-    growth = radius_growth(t + 1.0, level.budget / factor)
+    growth = radius_growth(t + 1.0, log_time)
     drift = lead_drift(math.sqrt(level.budget), 1.0 / math.sqrt(pulls), widest, pulls, growth)
     room = min(lead * pulls, limit * (miss + drift))  # more than that is never used
     length, misses = lead_length(room, miss, drift, top - bottom)
