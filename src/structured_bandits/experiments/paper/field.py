@@ -21,7 +21,7 @@ from structured_bandits.policies.base import POLICIES
 
 PRESET = "all policies"
 WORDS = (
-    "every policy of the library that can play the structure, with its default parameters, and SUCB and "
+    "Every policy of the library that can play the structure, with its default parameters, and SUCB and "
     "SAE with KL boxes; the settings are those of equal-widths. OSSB solves a program for each model "
     "and is left out where each run draws a structure of its own."
 )
@@ -40,6 +40,7 @@ def with_all_policies(experiments: Sequence[Experiment]) -> list[Experiment]:
             preset=PRESET,
             has_presets=False,
             title=f"{each.title}, all policies",
+            caption=f"{each.caption} {WORDS}",
             specs=serving(each),
         )
         for each in experiments

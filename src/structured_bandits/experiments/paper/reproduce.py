@@ -7,7 +7,7 @@ from pathlib import Path
 from structured_bandits.experiments.evidence import decide
 from structured_bandits.experiments.paper.catalogue import experiments
 from structured_bandits.experiments.paper.claims import CLAIMS
-from structured_bandits.experiments.paper.field import PRESET, WORDS, with_all_policies
+from structured_bandits.experiments.paper.field import with_all_policies
 from structured_bandits.experiments.paper.words import FAIR, LEAD, NOTES, PRESETS, TITLE
 from structured_bandits.experiments.run import Say, publish, run_all
 from structured_bandits.experiments.saved_runs import RunOptions
@@ -35,10 +35,7 @@ def reproduce(
         preset: decide(CLAIMS, {e.id: results[e.id, preset] for e in each})
         for preset, each in chosen.items()
     }
-    words = {preset: PRESETS[preset] for preset in presets}
-    if extra:
-        words[PRESET] = WORDS
-    page = Page(TITLE, LEAD, words, notes=NOTES)
+    page = Page(TITLE, LEAD, {preset: PRESETS[preset] for preset in presets}, notes=NOTES)
     judged = {claim for each in verdicts.values() for claim in each}
     page.claims = tuple(claim for claim in CLAIMS if claim.id in judged)
     page.verdicts = verdicts if page.claims else {}
