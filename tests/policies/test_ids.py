@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 from oracles import posteriors
 from scipy.stats import ks_2samp
 from support.cases import draw_case
-from support.draw_tape import DrawTape, above, below
+from support.uniform_tapes import DrawTape, above, below
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right

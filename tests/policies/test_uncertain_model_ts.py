@@ -11,7 +11,7 @@ from mpmath import loggamma, mp, mpf
 from oracles import posteriors
 from scipy.special import betaln
 from support.cases import draw_case
-from support.draw_tape import DrawTape
+from support.uniform_tapes import DrawTape
 
 import structured_bandits as sb
 from structured_bandits.planning.rising import LARGE, log_rising
