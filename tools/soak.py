@@ -1,9 +1,10 @@
 """Soak: random hostile cases of every policy against its oracle (`make soak`, not part of `make test`).
 
-Each case is played by the oracle, by the library pull by pull and by the library planning ahead: compiled,
-or in Python on a tape of uniforms if the policy draws. The arms must be the same, but for decisions that
-were within 1e-9 of a tie. An unsound look-ahead of SUCB errs in about one of 3,000 such cases. A case that
-differs is printed such that it can be played again, to become a test.
+Each case is played by the oracle, by the library pull by pull and by the library planning ahead:
+compiled, or in Python on a tape of uniforms if the policy draws. The arms must be the same; excused are
+decisions that were within 1e-9 of a tie (tests/support/exactness.py). An unsound look-ahead of SUCB errs
+in about one of 3,000 such cases. A case that differs is printed with the call that plays it again, so
+that it can become a test.
 
     PYTHONPATH=tests python tools/soak.py [--minutes M] [--workers W] [POLICY ...]
 """

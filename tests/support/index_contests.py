@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from oracles import indices
+from oracles.structures import Trace
 from support.cases import draw_case
 from support.exactness import Contest
 
@@ -67,9 +68,7 @@ def draw_index_case(seed: int, index: int) -> IndexCase:
 
 KLUCB = Contest(
     draw_index_case,
-    lambda case: sb.KLUCB(
-        case.structure, c=float(case.rng.choice([0.0, 0.5, 3.0])), **case.kind
-    ),
+    lambda case: sb.KLUCB(case.structure, c=float(case.rng.choice([0.0, 0.5, 3.0])), **case.kind),
     lambda case, policy, _: indices.klucb(*case.game, c=policy.c, arms=case.playable),
 )
 KLUCB_PLUS_PLUS = Contest(
@@ -96,11 +95,14 @@ def moss(anytime: bool) -> Contest:
     )
 
 
-IMED = Contest(
-    draw_index_case,
-    lambda case: sb.IMED(case.structure, **case.kind),
-    lambda case, _, arms: indices.imed(*case.game, arms=case.playable, follow=arms),
-)
+def followed_imed(case: IndexCase, _: Any, arms: list[int]) -> Trace:
+    """Coincidences are common, so the oracle follows the library through them; all pulls count."""
+    trace = indices.imed(*case.game, arms=case.playable, follow=arms)
+    trace.coincidences.clear()
+    return trace
+
+
+IMED = Contest(draw_index_case, lambda case: sb.IMED(case.structure, **case.kind), followed_imed)
 UCBV = Contest(
     draw_index_case,
     lambda case: sb.UCBV(case.structure, **case.kind),

@@ -9,7 +9,7 @@ import numpy as np
 from oracles import policies as naive
 from oracles import posteriors
 from support.exactness import Contest
-from support.set_contests import any_case, table_case
+from support.set_contests import any_case, small_table_case
 
 import structured_bandits as sb
 
@@ -19,7 +19,7 @@ GREEDY_SQUARES = Contest(
     lambda case, _, __: naive.greedy_mle(case.oracle, case.rewards.tolist(), case.horizon),
 )
 GREEDY_LIKELIHOOD = Contest(
-    table_case,
+    small_table_case,
     lambda case: sb.GreedyMLE(case.structure, "likelihood"),
     lambda case, _, __: posteriors.greedy_likelihood(
         case.structure.cells.table.tolist(), case.rewards.tolist(), case.horizon

@@ -30,6 +30,11 @@ def table_case(seed: int, index: int) -> Case:
     return draw_case(seed, index, "finite", full_size=index % FULL_SIZE_EVERY == 0)
 
 
+def small_table_case(seed: int, index: int) -> Case:
+    """Return a case for an oracle that takes minutes at full size."""
+    return draw_case(seed, index, "finite", full_size=False)
+
+
 def curve_case(seed: int, index: int) -> Case:
     return draw_case(seed, index, "curves", full_size=index % FULL_SIZE_EVERY == 0)
 

@@ -170,22 +170,25 @@ def thompson(seed: int, index: int) -> Counter[str]:
     case = draw_case(seed, index, "finite", full_size=False)
     n_arms, rewards = case.structure.n_arms, case.rewards.astype(float)
     family = ("coins", "coins", "fractions", "gaussian")[index % 4]
-    sigma, prior = None, PRIORS[rng.integers(len(PRIORS))]
+    prior, sigma = PRIORS[rng.integers(len(PRIORS))], None
     if family == "fractions":
         rewards = rng.integers(0, 5, rewards.shape) / 4.0
     elif family == "gaussian":
         sigma = float(rng.choice([0.25, 0.5, 2.0]))
     options: dict[str, Any] = {} if sigma is None else {"reward_range": None, "sigma": sigma}
     arms = "all" if rng.random() < 0.7 else "candidates"
-    policy = sb.ThompsonSampling(case.structure, prior=prior, arms=arms, **options)
     playable = sorted(case.structure.best_arms) if arms == "candidates" else list(range(n_arms))
+    policy = sb.ThompsonSampling(case.structure, prior=prior, arms=arms, **options)
     uniforms = rng.random((case.horizon, n_arms))
     tape = uniforms[:, playable].ravel().tolist()
     trace = draws.thompson(n_arms, rewards.tolist(), case.horizon, tape, prior, playable, sigma)
     single = play_draws(policy, rewards, case.horizon, DrawTape(tape), planning=False)
-    if sigma is not None:
+    if family == "gaussian":
         planned = play_draws(policy, rewards, case.horizon, DrawTape(tape), planning=True)
-        return taped(trace, planned, single)
-    played, coupled, plans = play_coupled(policy, rewards, uniforms, seed=index)
-    assert coupled.left_over() == 0, "the plans asked for draws that they did not use"
-    return taped(trace, Played(played, plans, 0), single) + coupled.met
+        met = taped(trace, planned, single)
+    else:
+        played, coupled, plans = play_coupled(policy, rewards, uniforms, seed=index)
+        assert coupled.left_over() == 0, "the plans asked for draws that they did not use"
+        met = taped(trace, Played(played, plans, 0), single) + coupled.met
+    met.update({family: 1, "one_arm": n_arms == 1, "left_out": len(playable) < n_arms})
+    return met
