@@ -29,6 +29,7 @@ from structured_bandits.policies.ids import IDS
 from structured_bandits.policies.imed import IMED
 from structured_bandits.policies.improved_ucb import ImprovedUCB
 from structured_bandits.policies.klucb import KLUCB
+from structured_bandits.policies.klucbc import KLUCBC
 from structured_bandits.policies.model_ts import ModelTS
 from structured_bandits.policies.moss import MOSS
 from structured_bandits.policies.ossb import OSSB
@@ -36,7 +37,9 @@ from structured_bandits.policies.reading import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.policies.thompson_sampling import ThompsonSampling
+from structured_bandits.policies.tsc import TSC
 from structured_bandits.policies.ucb import UCB
+from structured_bandits.policies.ucbc import UCBC
 from structured_bandits.policies.ucbv import UCBV
 from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
 from structured_bandits.policies.wagp import WAGP
@@ -85,12 +88,15 @@ __all__ = [
     "IDS",
     "IMED",
     "KLUCB",
+    "KLUCBC",
     "MOSS",
     "OSSB",
     "READINGS",
     "SAE",
     "SUCB",
+    "TSC",
     "UCB",
+    "UCBC",
     "UCBV",
     "WAGP",
     "Agent",

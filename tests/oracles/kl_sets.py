@@ -291,6 +291,7 @@ def tsc(
 ) -> Trace:
     """TS-C: Thompson sampling over the competitive arms of SUCB's set, a uniform for each of them.
 
+    An arm that is competitive alone is played without a draw.
     Gaussian rewards without a prior: one pull of each arm first, competitive or not, without draws.
     """
     game, tape = Game(structure.n_arms, rewards), iter(uniforms)
@@ -301,6 +302,8 @@ def tsc(
         first = first_unpulled(game, range(structure.n_arms)) if first_pulls else None
         if first is not None:
             return first
+        if len(arms) == 1:
+            return arms[0]
         return highest(draws(game, arms, tape, prior, sigma), game.trace)
 
     return competitive(structure, game, horizon, level, Confidence(structure, game), base)

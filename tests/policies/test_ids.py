@@ -24,7 +24,7 @@ from structured_bandits.planning.information_ratio import (
     coin_information,
     least_ratio,
 )
-from structured_bandits.policies.belief import Belief, write_belief, write_information
+from structured_bandits.policies.best_arm_belief import Belief, write_belief, write_information
 from structured_bandits.policies.ids import choose
 from structured_bandits.testing.play import Played, play, play_in
 

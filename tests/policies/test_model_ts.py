@@ -140,3 +140,34 @@ def test_regret_on_random_structures() -> None:
     found = sb.simulate_random(draw, 10_000, runs=600, seed=4)
     regret = found.regret["ModelTS"][:, -1]
     assert abs(regret.mean() - 40.27) < 4.0 * np.hypot(0.67, stats.sem(regret))
+
+
+def test_an_agent_is_a_function_of_its_events() -> None:
+    """Saved and restored after each reward, told late and out of order, it decides as if it were not."""
+    policy = sb.ModelTS(RIGHT, prior=[1, 2, 3, 4], temper=0.5)
+    rng = np.random.default_rng(8)
+    kept, restored = sb.Agent(policy, seed=5), sb.Agent(policy, seed=5)
+    for _ in range(60):
+        pair = [kept.ask(), kept.ask()]
+        assert [restored.ask(), restored.ask()] == pair
+        for decision in reversed(pair):
+            reward = float(rng.random() < 0.7)
+            kept.tell(decision.id, reward)
+            restored.tell(decision.id, reward)
+            restored = sb.Agent.from_json(restored.to_json(), policy)
+    assert kept.to_json() == restored.to_json()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"prior": [1.0, 2.0]}, r"prior=\[1.0, 2.0\]: expected 4 numbers, one for each model"),
+        ({"prior": [1.0, 2.0, 0.0, 1.0]}, "expected positive numbers; leave out a model"),
+        ({"temper": 1.5}, "temper=1.5: expected a number above 0, at most 1"),
+        ({"temper": 0.0}, "temper=0.0: expected a finite number > 0"),
+        ({"reward_range": None}, "sigma=None"),
+    ],
+)
+def test_parameters_are_checked(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(sb.ParameterError, match=message):
+        sb.ModelTS(RIGHT, **given)

@@ -18,7 +18,8 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.posterior import LEAST_LOG, reward_counts
+from structured_bandits.planning.posterior import reward_counts
+from structured_bandits.planning.weights import FAINTEST
 from structured_bandits.protocol import Outcome
 from structured_bandits.records import Record
 
@@ -149,7 +150,7 @@ def weigh_parts(posterior: CurvePosterior, belief: CurveBelief) -> None:
         weight = 0.0
         for part in range(posterior.starts[arm], posterior.starts[arm + 1]):
             log = belief.logs[part] - largest
-            belief.weights[part] = math.exp(log) if log > LEAST_LOG else 0.0
+            belief.weights[part] = math.exp(log) if log > FAINTEST else 0.0
             weight += belief.weights[part]
         belief.arms[arm] = weight
 

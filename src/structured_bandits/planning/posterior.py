@@ -22,11 +22,11 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data
+from structured_bandits.planning.weights import write_weights
 from structured_bandits.protocol import Outcome
 from structured_bandits.records import Record
 
 REFRESH = 64  # single pulls after which weights are computed anew
-LEAST_LOG = -700.0  # the exponential of less counts as 0
 LEAST_TOTAL = 1e-30  # weights that have fallen so far are computed anew
 
 
@@ -152,13 +152,9 @@ def add_evidence(
 @compilable
 def refresh(posterior: TablePosterior, belief: Belief) -> None:
     """Compute the weights from their logarithms, relative to the largest."""
-    largest = -math.inf
-    for model in range(len(belief.logs)):
-        largest = max(largest, belief.logs[model])
+    largest = belief.logs[write_weights(belief.logs, belief.weights).place]
     for model in range(len(belief.logs)):
         belief.logs[model] -= largest
-        log = belief.logs[model]
-        belief.weights[model] = math.exp(log) if log > LEAST_LOG else 0.0
     belief.singles[0] = 0
     sum_by_arm(posterior.starts, belief)
 

@@ -68,6 +68,9 @@ class Sampling(Protocol):
     def take_in(self, belief: Any, outcome: Outcome) -> None:
         """Let the results of some pulls of one arm count."""
 
+    def believe(self, belief: Any, data: Data) -> None:
+        """Compute what is believed from all data, as if nothing had been learned before."""
+
     def draw_arm(self, belief: Any, thinning: Thinning, rng: np.random.Generator) -> Drawn:
         """Draw a model, given what is known of the next uniform number; return its best arm."""
 

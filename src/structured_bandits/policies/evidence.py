@@ -60,6 +60,8 @@ def checked_prior(prior: Any, models: int, name: str = "model") -> Floats:
     return logs - math.log(np.exp(logs).sum())
 
 
-def plain_prior(prior: Any) -> list[float] | None:
-    """Return prior weights as a list that belongs to nobody else, for snapshots; None stays."""
-    return None if prior is None else [float(weight) for weight in prior]
+def plain_prior(prior: Any) -> Any:
+    """Return a prior as lists, which belong to nobody else; that of a product has some inside."""
+    if isinstance(prior, (list, tuple)):
+        return [plain_prior(each) for each in prior]
+    return prior.tolist() if isinstance(prior, (np.ndarray, np.generic)) else prior

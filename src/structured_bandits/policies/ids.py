@@ -20,7 +20,7 @@ from structured_bandits.policies.base import (
     checked_rewards,
     registered,
 )
-from structured_bandits.policies.belief import (
+from structured_bandits.policies.best_arm_belief import (
     Belief,
     Groups,
     fresh_belief,

@@ -53,15 +53,15 @@ class IndexPolicy(BlindPolicy):
 
 
 @compilable
-def take_in(state: IndexState, outcome: Outcome, bottom: float, top: float) -> None:
-    """Add pulls and the sum of their rewards."""
+def take_in(state: Any, outcome: Outcome, bottom: float, top: float) -> None:
+    """Add pulls and the sum of their rewards to a state with `data` and `means`."""
     state.data.pulls[outcome.arm] += outcome.pulls
     state.data.sums[outcome.arm] += outcome.total
     note_mean(state, outcome.arm, bottom, top)
 
 
 @compilable
-def note_mean(state: IndexState, arm: int, bottom: float, top: float) -> None:
+def note_mean(state: Any, arm: int, bottom: float, top: float) -> None:
     """Note the mean of an arm, scaled to [0, 1] if rewards have a range."""
     pulls, total = state.data.pulls[arm], state.data.sums[arm]
     if math.isfinite(bottom):

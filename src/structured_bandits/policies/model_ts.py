@@ -21,6 +21,7 @@ from structured_bandits.policies.base import (
     checked_structure,
     registered,
 )
+from structured_bandits.policies.evidence import plain_prior
 from structured_bandits.policies.posteriors import sampling_of
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
@@ -46,13 +47,15 @@ class _ModelTS(NamedTuple):
 class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
     """Draw a model from the posterior and play its best arm (posterior sampling over models).
 
-    `prior` are positive weights of the models, equal ones by default, and `temper`, at most 1,
+    `prior` are positive weights: of a table one for each model, equal ones by default; of a curve one
+    for each piece, by length by default; of a product a prior for each group. `temper`, at most 1,
     multiplies the log-likelihood: less than 1 lets the policy learn more cautiously. Rewards in a range
     count as a share of a success, which is exact for rewards of 0 and 1 and a quasi-likelihood
     otherwise; without a range they are Gaussian with deviation `sigma` (docs/mathematics.md 2.17).
 
     Pulls of an arm that nearly all of the posterior is for are skipped exactly: the arms are the very
-    ones of pull-by-pull play with the same uniform numbers (docs/planning.md 20).
+    ones of pull-by-pull play with the same uniform numbers (docs/planning.md 20). On curves the
+    probabilities of arms are right to 1e-10. Products are played pull by pull; polytopes are refused.
     """
 
     randomised = True
@@ -89,7 +92,7 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
 
     def restore(self, state: ModelTSState) -> None:
         """Compute the posterior from all data."""
-        self.posterior.believe(state.belief, state.data)  # type: ignore[attr-defined]
+        self.posterior.believe(state.belief, state.data)
 
     def forget(self, state: ModelTSState) -> None:
         """Compute the posterior from all data: it must not depend on how these came in."""
@@ -129,10 +132,3 @@ def checked_temper(temper: Any) -> float:
     if share > 1.0:
         raise ParameterError(f"temper={temper!r}: expected a number above 0, at most 1")
     return share
-
-
-def plain_prior(prior: Any) -> Any:
-    """Return a prior as lists, which belong to nobody else; that of a product has some inside."""
-    if isinstance(prior, (list, tuple)):
-        return [plain_prior(each) for each in prior]
-    return prior.tolist() if isinstance(prior, (np.ndarray, np.generic)) else prior

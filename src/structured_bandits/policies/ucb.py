@@ -11,13 +11,14 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.planning.confidence import (
     Data,
+    Prospect,
     fresh_data,
     radius_growth,
     width_budget,
 )
 from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding, Intervals
 from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
-from structured_bandits.planning.leads import lead_drift
+from structured_bandits.planning.leads import Leader, lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
     StreakPolicy,
@@ -156,17 +157,28 @@ def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> 
     if limit == 1 or highest == math.inf or not math.isfinite(policy.bottom):
         return certain_streak(choice, 1, 0)  # without pulls or bounds nothing more is certain
     lead = highest - second - RELATIVE_ERROR * (abs(highest) + root)
+    factor = width_budget(policy.alpha, policy.sigma, 1.0)
+    level = widths.at(factor * log_time)
+    prospect = Prospect(now.t, limit, factor, level, policy.bottom, policy.top)
+    return lead_streak(Leader(choice, lead, widest), state.data, prospect)
+
+
+@compilable
+def lead_streak(leader: Leader, data: Data, prospect: Prospect) -> Streak:
+    """Pull the arm with the highest mean + radius as long as it is sure to have it."""
+    arm, lead, widest = leader
+    t, limit, factor, level, bottom, top = prospect
     if lead <= 0.0:
-        return certain_streak(choice, 1, 0)
-    pulls = state.data.pulls[choice]
-    miss = state.means[choice] - policy.bottom
-    growth = radius_growth(now.t + 1.0, log_time)
-    drift = lead_drift(root, state.roots[choice], widest, pulls, growth)
+        return certain_streak(arm, 1, 0)
+    pulls = data.pulls[arm]
+    miss = data.sums[arm] / pulls - bottom
+    growth = radius_growth(t + 1.0, level.budget / factor)
+    drift = lead_drift(math.sqrt(level.budget), 1.0 / math.sqrt(pulls), widest, pulls, growth)
     room = min(lead * pulls, limit * (miss + drift))  # more than that is never used
-    length, misses = lead_length(room, miss, drift, policy.top - policy.bottom)
+    length, misses = lead_length(room, miss, drift, top - bottom)
     certain = min(room / (miss + drift), limit - 1.0)  # if there are nothing but misses
     longest = 1 + int(min(length, limit - 1.0))
-    return Streak(choice, 1 + int(certain), longest, int(misses), 0, -math.inf)
+    return Streak(arm, 1 + int(certain), longest, int(misses), 0, -math.inf)
 
 
 def divergence_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:

@@ -13,6 +13,7 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.rising import log_rising
 from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.planning.weights import Heaviest, write_weights
 from structured_bandits.policies.base import (
     Rewards,
     StreakPolicy,
@@ -22,7 +23,6 @@ from structured_bandits.policies.base import (
     registered,
 )
 from structured_bandits.policies.evidence import FLOOR, checked_prior, evidence_of, plain_prior
-from structured_bandits.policies.weights import Heaviest, write_weights
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure

@@ -39,7 +39,13 @@ from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
 from structured_bandits.simulation import engine
 from structured_bandits.simulation.generator import RunStarts, set_generator
 from structured_bandits.sources import SOURCES_HASH
-from structured_bandits.structures.questions import Cells, FittingCells, LineCells, Spans
+from structured_bandits.structures.questions import (
+    Cells,
+    CompetitiveCells,
+    FittingCells,
+    LineCells,
+    Spans,
+)
 
 PROTOCOLS = (
     PolicyLike,
@@ -53,6 +59,7 @@ PROTOCOLS = (
     WorldLike,
     StoppingWorld,
     Cells,
+    CompetitiveCells,
     FittingCells,
     LineCells,
     Spans,

@@ -19,7 +19,7 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect
+from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect, after_pulls
 from structured_bandits.planning.intervals import Intervals
 
 
@@ -62,6 +62,22 @@ class Cells(Protocol):
         """Return for how many pulls of `arm` the box, which `choose` found empty, surely stays so."""
 
 
+class CompetitiveCells(Cells, Protocol):
+    """Cells that tell the best arms of all models that fit, as UCB-C and its kin need them."""
+
+    def arms_inside(self, box: Box, found: Flags, work: Any) -> bool:
+        """Mark the best arms of the cells that meet the box, for which `choose` was just asked."""
+
+    def competitive_length(
+        self, arm: int, found: Flags, prospect: Prospect, data: Data, work: Any
+    ) -> int:
+        """Return a number of pulls of `arm`, from 1 to its limit, in which the marked arms surely hold.
+
+        That is, `arm` stays best in a cell that meets the box, and no arm that is not marked is best
+        in one. `arms_inside` has just marked them, and `arm` is one of them.
+        """
+
+
 class FittingCells(Protocol):
     """Cells that can find the best-fitting model, as GreedyMLE needs them."""
 
@@ -90,6 +106,11 @@ class Spans(Protocol):
 
     def keeps_choice(self, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:
         """Is the optimistic arm `arm` whatever happens ahead? Monotone in its length."""
+
+    def stays_competitive(
+        self, arm: int, found: Flags, data: Data, work: Any, ahead: Ahead
+    ) -> bool:
+        """Do the marked arms hold (`competitive_length`) whatever happens ahead? Monotone in length."""
 
     def fits(self, cell: int, box: Box, before: bool, notes: Any) -> bool:
         """Does the cell's piece meet the open box? `before` is the answer for the cell before it."""
@@ -122,6 +143,20 @@ def candidate_arms(cells: Cells) -> Flags:
     for arm in cells.best:
         candidates[arm] = True
     return candidates
+
+
+@compilable
+def halved_length(
+    cells: Any, arm: int, found: Flags, prospect: Prospect, data: Data, work: Any
+) -> int:
+    """Halve a number of pulls of `arm` until `stays_competitive` is sure of it."""
+    more = prospect.limit - 1
+    while more > 0:
+        ahead = after_pulls(data.pulls[arm], data.sums[arm], more, prospect)
+        if cells.stays_competitive(arm, found, data, work, ahead):
+            break
+        more //= 2
+    return 1 + more
 
 
 def compiles(cells: Any) -> bool:

@@ -26,7 +26,7 @@ from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.lookahead import certain_pulls
 from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.protocol import Now
-from structured_bandits.structures.questions import Cells, Spans
+from structured_bandits.structures.questions import Cells, Spans, halved_length
 
 
 class SpanWork(NamedTuple):
@@ -139,12 +139,7 @@ class SpanCells:
         if safe == -math.inf:
             return False
         box = work.box
-        low, high = box.low, box.high
-        write_box(data, ahead.level, box)
-        low -= ahead.margin
-        high += ahead.margin
-        low[arm] = ahead.band_low
-        high[arm] = ahead.band_high
+        write_box_ahead(arm, data, ahead, box)
         margin = ahead.margin + 2.0 * self.tie
         fits = False
         for cell in range(len(self.best)):
@@ -152,6 +147,37 @@ class SpanCells:
             if fits and self.best[cell] != arm:
                 lowest, highest = self.span(cell, box, work.notes)
                 if lowest <= highest and highest >= safe - margin:
+                    return False
+        return True
+
+    def arms_inside(self: _Cells, box: Box, found: Flags, work: Any) -> bool:
+        """Mark the arms whose cells meet the box."""
+        return self.best_arms_in(box, found, work.notes)
+
+    def competitive_length(
+        self: _Cells, arm: int, found: Flags, prospect: Prospect, data: Data, work: Any
+    ) -> int:
+        """Return a number of pulls of `arm` in which the marked arms surely hold."""
+        if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
+            return 1
+        margin = rounding_margin(prospect.bottom, prospect.top, prospect.level.budget)
+        self.screen(arm, data, prospect.level, margin, work)
+        return halved_length(self, arm, found, prospect, data, work)
+
+    def stays_competitive(
+        self: _Cells, arm: int, found: Flags, data: Data, work: SpanWork, ahead: Ahead
+    ) -> bool:
+        """Are the means of `arm` that may come covered, and does no cell of another arm come in?"""
+        if not covers(work.lowest, work.highest, ahead):
+            return False
+        box = work.box
+        write_box_ahead(arm, data, ahead, box)
+        fits = False
+        for cell in range(len(self.best)):
+            fits = self.fits(cell, box, fits, work.notes)
+            if fits and not found[self.best[cell]]:
+                lowest, highest = self.span(cell, box, work.notes)
+                if lowest <= highest:
                     return False
         return True
 
@@ -181,6 +207,17 @@ class Outlook(NamedTuple):
         pulls, total = self.data.pulls[arm], self.data.sums[arm]
         ahead = after_pulls(pulls, total, extra, self.prospect)
         return bool(self.cells.keeps_choice(arm, self.data, self.work, ahead))
+
+
+@compilable
+def write_box_ahead(arm: int, data: Data, ahead: Ahead, box: Box) -> None:
+    """Write a box that holds that of each moment ahead, whatever the rewards of `arm`."""
+    low, high = box.low, box.high
+    write_box(data, ahead.level, box)
+    low -= ahead.margin
+    high += ahead.margin
+    low[arm] = ahead.band_low
+    high[arm] = ahead.band_high
 
 
 @compilable

@@ -50,19 +50,19 @@ def with_all_policies(experiments: Sequence[Experiment]) -> list[Experiment]:
 def serving(experiment: Experiment) -> dict[str, dict[str, Any]]:
     """Return the policies that can play an experiment, as a file would write them."""
     random = experiment.fixed is None
-    problem = experiment.fixed or experiment.problem.draw(default_rng(0))  # type: ignore[union-attr]
     specs: dict[str, dict[str, Any]] = {
         name: {"kind": name} for name in POLICIES if not (random and name == "OSSB")
     }
-    return {name: spec for name, spec in {**specs, **SHARPER}.items() if _serves(spec, problem)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # random structures leave [0, 1] on purpose
+        problem = experiment.fixed or experiment.problem.draw(default_rng(0))  # type: ignore[union-attr]
+        return {name: spec for name, spec in {**specs, **SHARPER}.items() if _serves(spec, problem)}
 
 
 def _serves(spec: dict[str, Any], problem: Problem) -> bool:
     """Can such a policy be built for this structure?"""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            build_policy(spec, problem.structure, horizon=1000)
-        except StructuredBanditsError:
-            return False
+    try:
+        build_policy(spec, problem.structure, horizon=1000)
+    except StructuredBanditsError:
+        return False
     return True

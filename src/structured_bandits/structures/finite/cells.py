@@ -8,11 +8,12 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Box, Data, Prospect
+from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, update_watches
 from structured_bandits.records import Record
+from structured_bandits.structures.finite.company import company_length, covered, not_joined
 from structured_bandits.structures.finite.plans import choice_length, outside_length
 
 
@@ -92,6 +93,30 @@ class FiniteCells(Record, _FiniteCells):
         if prospect.t + 1 < FIRST_TIME:
             return 0.0
         return outside_length(prospect.level, arm, prospect, data, work)
+
+    def arms_inside(self, box: Box, found: Flags, work: Watches) -> bool:
+        """Mark the best arms of the models inside, as `choose` left them."""
+        found[:] = False
+        for rank in work.inside[: work.size[0]]:
+            found[self.best[self.ranking[rank]]] = True
+        return bool(work.size[0] > 0)
+
+    def competitive_length(
+        self, arm: int, found: Flags, prospect: Prospect, data: Data, work: Watches
+    ) -> int:
+        """Return a number of pulls of `arm` in which the marked arms surely hold.
+
+        How, depends on the kind of intervals (company.py).
+        """
+        if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
+            return 1
+        return company_length(prospect.level, self, arm, found, prospect, data, work)
+
+    def stays_competitive(
+        self, arm: int, found: Flags, data: Data, work: Watches, ahead: Ahead
+    ) -> bool:
+        """Are the means of `arm` that may come covered, and does no model of another arm come in?"""
+        return covered(self, arm, work, ahead) and not_joined(self, arm, found, work, ahead)
 
     def forget(self, work: Any) -> None:
         """Let the next search not begin at the length found last, which decides where it ends."""

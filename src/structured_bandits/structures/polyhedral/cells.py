@@ -22,7 +22,7 @@ from structured_bandits.structures.polyhedral.cell import PolytopeCell, cells_of
 from structured_bandits.structures.polyhedral.certificates import Certificates
 from structured_bandits.structures.polyhedral.least_squares import fitting_cell, fitting_piece
 from structured_bandits.structures.polyhedral.polytope import Polytope
-from structured_bandits.structures.spans import SpanCells, SpanWork, protected_value
+from structured_bandits.structures.spans import SpanCells, SpanWork, covers, protected_value
 
 
 class ProgramNotes:
@@ -184,14 +184,24 @@ class PolytopeCells(SpanCells):
         safe = protected_value(work.lowest, work.highest, ahead)
         if safe == -math.inf:
             return False
-        low, high = box_of(data, ahead.level)
-        box = Box(low - ahead.margin, high + ahead.margin)
-        box.low[arm], box.high[arm] = ahead.band_low, ahead.band_high
+        box = _box_ahead(arm, data, ahead)
         values = np.minimum(notes.values.bounds(box), box.high[self.best])
         dangerous = (self.best != arm) & (values >= safe - ahead.margin - 2.0 * self.tie)
         return not any(
             notes.slacks.bound(int(cell), box) > 0.0 for cell in np.flatnonzero(dangerous)
         )
+
+    def stays_competitive(
+        self, arm: int, found: Flags, data: Data, work: SpanWork, ahead: Ahead
+    ) -> bool:
+        """Are the means of `arm` covered, and does no other arm join in? No program is solved."""
+        ahead = with_more_margin(ahead, 2.0 * TOLERANCE)
+        if not covers(work.lowest, work.highest, ahead):
+            return False
+        slacks = work.notes.slacks
+        box = _box_ahead(arm, data, ahead)
+        others = np.flatnonzero(~found[self.best])
+        return not any(slacks.bound(int(cell), box) > 0.0 for cell in others)
 
     def fitting_arm(self, data: Data) -> int:
         """Return the best arm of the cell with the least sum of pulls * (mean - model)^2."""
@@ -206,6 +216,14 @@ class PolytopeCells(SpanCells):
 
     def __hash__(self) -> int:
         return hash(_numbers(self))
+
+
+def _box_ahead(arm: int, data: Data, ahead: Ahead) -> Box:
+    """Return a box that holds that of each moment ahead, whatever the rewards of `arm`."""
+    low, high = box_of(data, ahead.level)
+    box = Box(low - ahead.margin, high + ahead.margin)
+    box.low[arm], box.high[arm] = ahead.band_low, ahead.band_high
+    return box
 
 
 def _numbers(cells: PolytopeCells) -> tuple[bytes, ...]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.errors import StructureError
-from structured_bandits.planning.confidence import Box
+from structured_bandits.planning.confidence import Box, Data, Prospect
 from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.structures.base import Structure, hash_of
 from structured_bandits.structures.finite.cells import FiniteCells
@@ -91,6 +91,12 @@ class ProductCells(SpanCells):
         for arm, span in zip(self.best, self._spans(box, notes), strict=True):
             found[arm] = found[arm] or span != EMPTY
         return bool(found.any())
+
+    def competitive_length(
+        self, arm: int, found: Flags, prospect: Prospect, data: Data, work: SpanWork
+    ) -> int:
+        """Return 1: where groups tie exactly, an arm can be best in a box and not in a larger one."""
+        return 1
 
     def fits(self, cell: int, box: Box, before: bool, notes: ProductNotes) -> bool:
         """Ask all groups at once, when the first cell is asked for; the answers hold for the rest."""

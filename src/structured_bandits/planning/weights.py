@@ -8,9 +8,7 @@ from typing import NamedTuple
 from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
 
-FAINTEST = (
-    -700.0
-)  # weights below e^-700 of the largest count as 0, as floats could hardly hold them
+FAINTEST = -700.0  # weights below e^-700 of the largest count as 0: floats could hardly hold them
 
 
 class Heaviest(NamedTuple):

@@ -15,9 +15,9 @@ from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.information_ratio import coin_information
+from structured_bandits.planning.weights import write_weights
 from structured_bandits.policies.base import Rewards
 from structured_bandits.policies.evidence import evidence_of
-from structured_bandits.policies.weights import write_weights
 from structured_bandits.records import Record
 
 UNSEEN = 1e-18  # a summand of this share, or many of them, cannot be seen in a sum of floats
