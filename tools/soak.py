@@ -40,6 +40,9 @@ CONTESTS = {
     "SAE-kl": set_contests.SAE_KL,
     "ASAE": set_contests.ASAE,
     "ASAE-kl": set_contests.ASAE_KL,
+    "UCBC": set_contests.UCBC,
+    "UCBC-kl": set_contests.UCBC_KL,
+    "KLUCBC": set_contests.KLUCBC,
     "WAGP": set_contests.WAGP,
     "GreedyMLE": model_contests.GREEDY_SQUARES,
     "GreedyMLE-likelihood": model_contests.GREEDY_LIKELIHOOD,
@@ -58,6 +61,9 @@ PLAY: dict[str, Callable[[int, int], Counter[str]]] = {
     "ModelTS-curves": taped_contests.model_ts_on_curves,
     "UncertainModelTS": taped_contests.uncertain_model_ts,
     "IDS": taped_contests.ids,
+    "TSC": lambda seed, index: taped_contests.tsc(
+        set_contests.small_case(seed, index), seed, index
+    ),
 }
 
 

@@ -35,6 +35,11 @@ def small_table_case(seed: int, index: int) -> Case:
     return draw_case(seed, index, "finite", full_size=False)
 
 
+def small_case(seed: int, index: int) -> Case:
+    """Return tables and curves in turn, for the same reason small."""
+    return draw_case(seed, index // 2, ("finite", "curves")[index % 2], full_size=False)
+
+
 def curve_case(seed: int, index: int) -> Case:
     return draw_case(seed, index, "curves", full_size=index % FULL_SIZE_EVERY == 0)
 
@@ -107,6 +112,16 @@ def asae(confidence: str, oracle: Play, reading: sb.Reading | None = None) -> Co
     )
 
 
+def ucbc(confidence: str) -> Contest:
+    return Contest(
+        small_case,
+        lambda case: sb.UCBC(case.structure, alpha=case.alpha, confidence=confidence),
+        lambda case, _, __: kl_sets.ucbc(
+            case.oracle, case.rewards.tolist(), case.horizon, case.alpha, confidence
+        ),
+    )
+
+
 UCB, UCB_KL = ucb("hoeffding", naive.ucb), ucb("kl", kl_sets.ucb_kl)
 SUCB, SUCB_KL = sucb("hoeffding", naive.sucb), sucb("kl", kl_sets.sucb_kl)
 SAE, SAE_KL = sae("hoeffding", naive.sae), sae("kl", kl_sets.sae_kl)
@@ -124,5 +139,13 @@ WAGP = Contest(
     lambda case: sb.WAGP(case.structure),
     lambda case, _, arms: naive.wagp(
         case.oracle, case.rewards.tolist(), case.horizon, first_arm=arms[0]
+    ),
+)
+UCBC, UCBC_KL = ucbc("hoeffding"), ucbc("kl")
+KLUCBC = Contest(
+    small_case,
+    lambda case: sb.KLUCBC(case.structure, alpha=case.alpha, c=case.beta - 1.0),
+    lambda case, _, __: kl_sets.klucbc(
+        case.oracle, case.rewards.tolist(), case.horizon, case.alpha, case.beta - 1.0
     ),
 )

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from oracles import draws, posteriors
+from oracles import draws, kl_sets, posteriors
 from oracles.structures import Trace
-from support.cases import draw_case
+from support.cases import Case, draw_case
 from support.coupled_draws import play_coupled
 from support.exactness import Ways, judge
 from support.model_cases import ModelCase, draw_model_case
@@ -191,4 +191,32 @@ def thompson(seed: int, index: int) -> Counter[str]:
         assert coupled.left_over() == 0, "the plans asked for draws that they did not use"
         met = taped(trace, Played(played, plans, 0), single) + coupled.met
     met.update({family: 1, "one_arm": n_arms == 1, "left_out": len(playable) < n_arms})
+    return met
+
+
+# ------------------------------------------------------------------------------------------- TSC
+
+TOLD: list[tuple[dict[str, Any], dict[str, Any]]] = [  # how the oracle and the library are told priors and families
+    ({}, {}),
+    ({"prior": (0.5, 2.0)}, {"prior": (0.5, 2.0)}),
+    ({"sigma": 0.5}, {"reward_range": None, "sigma": 0.5}),
+    ({"sigma": 0.25, "prior": (0.5, 1.0)}, {"reward_range": None, "sigma": 0.25, "prior": (0.5, 1.0)}),
+]  # fmt: skip
+
+
+def tsc(case: Case, seed: int, index: int) -> Counter[str]:
+    """TS-C, mostly with rewards of 0 and 1 and the uniform prior."""
+    told, family = TOLD[index % 8 if index % 8 < len(TOLD) else 0]
+    rng = np.random.default_rng([seed, index])
+    uniforms = rng.random(case.horizon * case.structure.n_arms).tolist()
+    policy = sb.TSC(case.structure, case.alpha, **family)
+    trace = kl_sets.tsc(
+        case.oracle, case.rewards.tolist(), case.horizon, uniforms, case.alpha, **told
+    )
+    planned, single = (
+        play_draws(policy, case.rewards, case.horizon, DrawTape(uniforms), planning)
+        for planning in (True, False)
+    )
+    met = taped(trace, planned, single)
+    met["planned_ahead"] += planned.plans < case.horizon
     return met
