@@ -103,12 +103,13 @@ def soak(policy: str, minutes: float, workers: int) -> bool:
     met: Counter[str] = Counter()
     differing: list[str] = []
     shares = [Share(policy, first, workers) for first in range(workers)]
-    start, seconds = time.monotonic(), 60.0 * minutes
     with (
         get_context("spawn").Pool(workers) as pool,
-        tqdm(total=round(seconds), unit="s", desc=policy, leave=False) as bar,
+        tqdm(total=round(60.0 * minutes), unit="s", desc=policy, leave=False) as bar,
     ):
-        while time.monotonic() < start + seconds:
+        pool.map(play_slice, shares)  # compiles, which may take a minute
+        start = time.monotonic()
+        while time.monotonic() < start + bar.total:
             for report in pool.map(play_slice, shares):
                 met.update(report.met)
                 differing += report.differing
