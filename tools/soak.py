@@ -116,8 +116,9 @@ def soak(policy: str, minutes: float, workers: int) -> bool:
                 shares[report.following.first % workers] = report.following
             bar.n = min(bar.total, round(time.monotonic() - start))
             bar.set_postfix(cases=met["cases"], differing=len(differing))
+    played = met.pop("cases", 0) + len(differing)
     counts = ", ".join(f"{name} {count:,}" for name, count in met.items() if count)
-    print(f"{policy}: {len(differing)} cases differ; {counts}", flush=True)
+    print(f"{policy}: {len(differing)} of {played:,} cases differ; {counts}", flush=True)
     if differing:
         print(f"  first: {differing[0]}", flush=True)
     return not differing
