@@ -581,8 +581,11 @@ def is_optimal_alone(now: Belief, arm: int) -> bool:
     return True
 
 
-def directed_arm(now: Belief, u: Any, trace: Trace) -> int:
-    """The arm that information-directed sampling plays with this uniform."""
+def directed_arm(now: Belief, u: Any, trace: Trace, columns: Sequence[Any]) -> int:
+    """The arm that information-directed sampling plays with this uniform.
+
+    Arms on which models say different things, `columns`, tie by coincidence: say by 1/4, 3/4 and 3/4, 1/4.
+    """
     arms = range(len(now.best))
     if not any(now.gain):
         arm = next(i for i in arms if now.best[i] >= max(now.best) * (1 - SAME))
@@ -600,8 +603,13 @@ def directed_arm(now: Belief, u: Any, trace: Trace) -> int:
         mix = next(mix for mix in mixes if mix.ratio <= least * (1 + SAME))
         arm, ratio = mix.arm(u), mix.ratio
         note_rivals(trace, [mix.weight - MP.mpf(u)])
-    others = [mix.ratio for mix in mixes if mix.arm(u) != arm]
-    note_rivals(trace, [1 - ratio / other if other else other for other in others])
+    others = [mix for mix in mixes if mix.arm(u) != arm]
+    gaps = [1 - ratio / mix.ratio if mix.ratio else mix.ratio for mix in others]
+    note_rivals(trace, gaps)
+    tied = {mix.arm(u) for mix, gap in zip(others, gaps, strict=True) if abs(gap) <= SAME}
+    tied |= {i for i in arms if alone is not None and is_optimal_alone(now, i)}
+    if any(columns[i] != columns[arm] for i in tied):
+        trace.coincidences.append(len(trace.arms))
     return arm
 
 
@@ -633,12 +641,13 @@ def ids(
     """
     game = Game(len(table[0]), rewards)
     state = Weights(table, game, prior, sigma=sigma)
+    columns = list(zip(*table, strict=True))
     now = None
     for u in uniforms[:horizon]:
         if now is None:
             alive = np.flatnonzero(state.relative()).tolist()
             now = belief([table[m] for m in alive], state.precise(alive), sigma)
-        arm = directed_arm(now, u, game.trace)
+        arm = directed_arm(now, u, game.trace, columns)
         game.pull(arm)
         if len({row[arm] for row in table}) > 1:  # otherwise the reward changes no belief
             now = None
@@ -648,8 +657,17 @@ def ids(
 # ----------------------------------------------------------------- policies with one best model
 
 
+def agree_on_pulled(state: Weights, one: int, other: int) -> bool:
+    """Whether two models have the same means wherever there are data."""
+    rows = zip(state.game.counts, state.rows[one], state.rows[other], strict=True)
+    return all(pulls == 0 or x == y for pulls, x, y in rows)
+
+
 def likeliest_arm(state: Weights) -> int:
-    """The best arm of the model of the largest likelihood, of the first such model on exact ties."""
+    """The best arm of the model of the largest likelihood, of the first such model on exact ties.
+
+    Models with different means tie by coincidence: 1/4 and 3/4 after one reward of 0 and one of 1.
+    """
     weights, trace = state.relative(), state.game.trace
     gaps = (1 - weights / weights.max()).tolist()
     near = [m for m, gap in enumerate(gaps) if gap <= UNSURE]
@@ -663,6 +681,9 @@ def likeliest_arm(state: Weights) -> int:
             same = names[m] == names[top]
             gaps[m] = 0.0 if same else float(decided(exactly[top] - exactly[m]))
     arm = state.best[first]
+    tied = [m for m, gap in enumerate(gaps) if gap == 0.0 and state.best[m] != arm]
+    if any(not agree_on_pulled(state, m, first) for m in tied):
+        trace.coincidences.append(state.game.t)
     note_distances(trace, [gap for gap, b in zip(gaps, state.best, strict=True) if b != arm])
     return arm
 

@@ -9,52 +9,30 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles import kl_sets
-from oracles.structures import Trace
 from scipy.optimize import linprog
-from support.cases import Case
+from support import set_contests
 from support.exactness import assert_met, cases, compare, difference
 from support.play import play
+from support.taped_contests import tsc
 from support.twins import as_polytopes
-from support.uniforms import QuantileTape
 
 import structured_bandits as sb
-from structured_bandits.environments.tape import Tape
 from structured_bandits.experiments.paper.structures import figure1_right, random_structure
-from structured_bandits.testing.play import Played, play_in
 
 KINDS = ["finite", "curves"]
-DRAWS = [  # how the oracle and the library are told priors and families
-    ({}, {}),
-    ({"prior": (0.5, 2.0)}, {"prior": (0.5, 2.0)}),
-    ({"sigma": 0.5}, {"reward_range": None, "sigma": 0.5}),
-    ({"sigma": 0.25, "prior": (0.5, 1.0)}, {"reward_range": None, "sigma": 0.25, "prior": (0.5, 1.0)}),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("confidence", ["hoeffding", "kl"])
 def test_ucbc(kind: str, confidence: str) -> None:
-    met = compare(
-        cases(61, kind, small=100, full=0),
-        lambda case: sb.UCBC(case.structure, alpha=case.alpha, confidence=confidence),
-        lambda case, _: kl_sets.ucbc(
-            case.oracle, case.rewards.tolist(), case.horizon, case.alpha, confidence
-        ),
-        every_pull=False,
-    )
+    contest = set_contests.ucbc(confidence)
+    met = compare(cases(61, kind, small=100, full=0), contest, every_pull=False)
     assert_met(met, cases=100, ties=100, empty=1000, reentries=100, long_plans=50)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_klucbc(kind: str) -> None:
-    met = compare(
-        cases(62, kind, small=100, full=0),
-        lambda case: sb.KLUCBC(case.structure, alpha=case.alpha, c=case.beta - 1.0),
-        lambda case, _: kl_sets.klucbc(
-            case.oracle, case.rewards.tolist(), case.horizon, case.alpha, case.beta - 1.0
-        ),
-        every_pull=False,
-    )
+    met = compare(cases(62, kind, small=100, full=0), set_contests.KLUCBC, every_pull=False)
     assert_met(met, cases=100, ties=100, empty=1000, reentries=100, long_plans=50)
 
 
@@ -68,38 +46,16 @@ def test_gaussian_rewards() -> None:
             (sb.KLUCBC(case.structure, **family), kl_sets.klucbc(*game, case.alpha, sigma=0.25)),
         ):
             played = play(policy, case.rewards, case.horizon, compiled=False, planning=True)
-            assert_same(played, trace)
+            assert difference(played, trace) == ""
             assert played.plans == case.horizon
-
-
-def assert_same(played: Played, trace: Trace) -> None:
-    sure = trace.coincidences[0] if trace.coincidences else len(trace.arms)
-    assert played.arms[:sure] == trace.arms[:sure]
-    assert trace.coincidences or played.empty == trace.empty, difference(played, trace)
-
-
-def play_on_uniforms(policy: Any, case: Case, uniforms: np.ndarray, planning: bool) -> Played:
-    rng: Any = QuantileTape(iter(uniforms.tolist()))
-    return play_in(Tape(case.rewards), policy, case.horizon, False, planning, rng)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_tsc_on_tapes_of_uniforms(kind: str) -> None:
     met: Counter[str] = Counter()
     for number, case in enumerate(cases(64, kind, small=120, full=0)):
-        told, family = DRAWS[number % 8 if number % 8 < len(DRAWS) else 0]
-        rng = np.random.default_rng([64, number])
-        uniforms = rng.random(case.horizon * case.structure.n_arms)
-        policy = sb.TSC(case.structure, case.alpha, **family)
-        trace = kl_sets.tsc(
-            case.oracle, case.rewards.tolist(), case.horizon, uniforms.tolist(), case.alpha, **told
-        )
-        planned = play_on_uniforms(policy, case, uniforms, planning=True)
-        single = play_on_uniforms(policy, case, uniforms, planning=False)
-        assert_same(planned, trace)
-        assert_same(single, trace)
-        met.update(cases=1, empty=trace.empty, reentries=trace.reentries)
-        met["planned_ahead"] += planned.plans < case.horizon
+        met += tsc(case, 64, number)
+    assert met["near_ties_broken"] == 0
     assert_met(met, cases=120, empty=1000, reentries=100, planned_ahead=25)
 
 

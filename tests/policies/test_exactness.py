@@ -7,10 +7,10 @@ them at full size; how they are compared: support/exactness.py.
 from __future__ import annotations
 
 from collections import Counter
-from itertools import product
 
 import pytest
 from oracles import policies as naive
+from support import model_contests, set_contests
 from support.cases import draw_case
 from support.exactness import assert_met, cases, compare
 
@@ -18,25 +18,13 @@ import structured_bandits as sb
 
 
 def test_ucb() -> None:
-    met = compare(
-        cases(11, "finite", small=450, full=50),
-        lambda case: sb.UCB(case.structure, alpha=case.alpha),
-        lambda case, _: naive.ucb(
-            case.structure.n_arms, case.rewards.tolist(), case.horizon, alpha=case.alpha
-        ),
-        every_pull=False,
-    )
+    met = compare(cases(11, "finite", small=450, full=50), set_contests.UCB, every_pull=False)
     assert_met(met, cases=500, full_size=50, ties=3000, long_plans=400, cut_plans=100)
 
 
 def test_improved_ucb() -> None:
     met = compare(
-        cases(12, "finite", small=360, full=40),
-        lambda case: sb.ImprovedUCB(case.structure, case.horizon),
-        lambda case, _: naive.improved_ucb(
-            case.structure.n_arms, case.rewards.tolist(), case.horizon
-        ),
-        every_pull=False,
+        cases(12, "finite", small=360, full=40), set_contests.IMPROVED_UCB, every_pull=False
     )
     assert_met(met, cases=400, full_size=40, long_plans=350, cut_plans=200)
 
@@ -44,14 +32,7 @@ def test_improved_ucb() -> None:
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("kind", ["finite", "curves"])
 def test_sucb(kind: str, part: int) -> None:
-    met = compare(
-        cases(130 + part, kind, small=112, full=13),
-        lambda case: sb.SUCB(case.structure, alpha=case.alpha),
-        lambda case, _: naive.sucb(
-            case.oracle, case.rewards.tolist(), case.horizon, alpha=case.alpha
-        ),
-        every_pull=False,
-    )
+    met = compare(cases(130 + part, kind, small=112, full=13), set_contests.SUCB, every_pull=False)
     assert_met(
         met, cases=125, full_size=13, ties=500, empty=3000, reentries=150,
         long_plans=80, cut_plans=40,
@@ -61,74 +42,31 @@ def test_sucb(kind: str, part: int) -> None:
 @pytest.mark.parametrize("index", [1237, 2613, 4295, 16153, 16907, 23009])
 def test_sucb_ties_at_the_border_of_the_box(index: int) -> None:
     """Found by the soak: arms with equal data tie where the box cuts their lines on a curve."""
-    met = compare(
-        iter([draw_case(2020, index, "curves", full_size=False)]),
-        lambda case: sb.SUCB(case.structure, alpha=case.alpha),
-        lambda case, _: naive.sucb(
-            case.oracle, case.rewards.tolist(), case.horizon, alpha=case.alpha
-        ),
-        every_pull=False,
-    )
+    case = draw_case(2020, index, "curves", full_size=False)
+    met = compare(iter([case]), set_contests.SUCB, every_pull=False)
     assert met["ties"] > 0
     assert met["near_ties_broken"] == 0
 
 
 @pytest.mark.parametrize("kind", ["finite", "curves"])
 def test_sae(kind: str) -> None:
-    met = compare(
-        cases(14, kind, small=225, full=25),
-        lambda case: sb.SAE(case.structure, case.horizon, alpha=case.alpha, beta=case.beta),
-        lambda case, _: naive.sae(
-            case.oracle, case.rewards.tolist(), case.horizon, alpha=case.alpha, beta=case.beta
-        ),
-        every_pull=False,
-    )
+    met = compare(cases(14, kind, small=225, full=25), set_contests.SAE, every_pull=False)
     assert_met(met, cases=250, full_size=25, empty=100, reentries=20, long_plans=200, cut_plans=150)
 
 
-READINGS = [
-    sb.Reading(*choice)
-    for choice in product(
-        ("recompute", "carry"),
-        ("length", "time"),
-        ("period", "total"),
-        ("truncate", "finish_phase"),
-    )
-]
-
-
-@pytest.mark.parametrize("reading", READINGS, ids="-".join)
+@pytest.mark.parametrize("reading", set_contests.READINGS, ids="-".join)
 def test_asae(reading: sb.Reading) -> None:
     met: Counter[str] = Counter()
+    contest = set_contests.asae("hoeffding", naive.asae, reading)
     for kind, small, full in (("finite", 66, 7), ("curves", 33, 4)):
-        met += compare(
-            cases(15, kind, small, full),
-            lambda case: sb.ASAE(
-                case.structure, alpha=case.alpha, beta=case.beta, eta=case.eta, reading=reading
-            ),
-            lambda case, _: naive.asae(
-                case.oracle,
-                case.rewards.tolist(),
-                case.horizon,
-                alpha=case.alpha,
-                beta=case.beta,
-                eta=case.eta,
-                **reading._asdict(),
-            ),
-            every_pull=False,
-        )
+        met += compare(cases(15, kind, small, full), contest, every_pull=False)
     assert_met(met, cases=110, full_size=11, empty=100, reentries=30, long_plans=80, cut_plans=30)
 
 
 @pytest.mark.parametrize("part", range(2))
 def test_wagp(part: int) -> None:
     met = compare(
-        cases(160 + part, "curves", small=180, full=20),
-        lambda case: sb.WAGP(case.structure),
-        lambda case, played: naive.wagp(
-            case.oracle, case.rewards.tolist(), case.horizon, first_arm=played.arms[0]
-        ),
-        every_pull=True,
+        cases(160 + part, "curves", small=180, full=20), set_contests.WAGP, every_pull=True
     )
     assert_met(met, cases=200, full_size=20, ties=300)
 
@@ -136,9 +74,6 @@ def test_wagp(part: int) -> None:
 @pytest.mark.parametrize("kind", ["finite", "curves"])
 def test_greedy_mle(kind: str) -> None:
     met = compare(
-        cases(17, kind, small=200, full=20),
-        lambda case: sb.GreedyMLE(case.structure),
-        lambda case, _: naive.greedy_mle(case.oracle, case.rewards.tolist(), case.horizon),
-        every_pull=True,
+        cases(17, kind, small=200, full=20), model_contests.GREEDY_SQUARES, every_pull=True
     )
     assert_met(met, cases=220, full_size=20, ties=500)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import policies as naive
-from oracles import posteriors
-from support.cases import draw_case
+from support.exactness import assert_met, cases, compare
+from support.model_contests import GREEDY_LIKELIHOOD, GREEDY_SQUARES
 from support.paths import assert_certain
 from support.play import play
 
@@ -19,22 +19,9 @@ TELLING = sb.FiniteStructure([[0.75, 0.5, 0.25], [0.5, 0.625, 0.25], [0.25, 0.5,
 
 @pytest.mark.parametrize("fit", FITS)
 def test_planned_play_is_the_oracles(fit: str) -> None:
-    shorter = ties = 0
-    for index in range(130):
-        case = draw_case(311, index, "finite", full_size=False)
-        policy = sb.GreedyMLE(case.structure, fit)
-        rewards, table = case.rewards.tolist(), case.structure.cells.table.tolist()
-        if fit == "squares":
-            trace = naive.greedy_mle(case.oracle, rewards, case.horizon)
-        else:
-            trace = posteriors.greedy_likelihood(table, rewards, case.horizon)
-        for compiled, planning in WAYS:
-            played = play(policy, case.rewards, case.horizon, compiled, planning)
-            assert played.arms == trace.arms or trace.closest < 1e-9, f"case {index}"
-        shorter += play(policy, case.rewards, case.horizon, True, True).plans < case.horizon
-        ties += trace.ties
-    assert shorter >= 100
-    assert ties >= 300
+    contest = GREEDY_SQUARES if fit == "squares" else GREEDY_LIKELIHOOD
+    met = compare(cases(311, "finite", small=130, full=0), contest, every_pull=False)
+    assert_met(met, cases=130, ties=300, long_plans=100)
 
 
 @pytest.mark.filterwarnings("ignore::structured_bandits.MeansOutsideUnitIntervalWarning")

@@ -11,7 +11,9 @@ from mpmath import mp, mpf
 from oracles import posteriors
 from scipy.stats import ks_2samp
 from support.cases import draw_case
-from support.draw_tape import DrawTape, above, below
+from support.exactness import assert_met
+from support.taped_contests import MOST_PULLS, SILENT, hard_table, ids, silent_column
+from support.uniform_tapes import DrawTape
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
@@ -27,7 +29,6 @@ from structured_bandits.policies.ids import choose
 from structured_bandits.testing.play import Played, play, play_in
 
 R = figure1_right()
-MOST_PULLS = 40  # of a case: the oracle computes with 60 digits
 
 
 def belief_of(policy: sb.IDS, pulls: Any, sums: Any) -> Belief:
@@ -50,54 +51,13 @@ def ratio(choice: Mixture, regret: Any, information: Any) -> float:
 # ------------------------------------------------------------------------- against the oracle
 
 
-def silent_column(table: np.ndarray, place: int | None) -> np.ndarray:
-    """Let all models agree on the arm at `place`, and on no other if there is more than one model."""
-    table = table.copy()
-    for arm in np.flatnonzero((table == table[0]).all(axis=0)):
-        table[-1, arm] = 1.0 - table[0, arm] if table[0, arm] != 0.5 else 0.25
-    if place is not None:
-        table[:, place] = table[0, place]
-    return table
-
-
-def hard_table(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
-    """Models that mostly agree, each with an arm that is better than in the first."""
-    table = np.repeat(rng.integers(2, 13, (1, shape[1])) / 16, shape[0], axis=0)
-    for model in range(1, shape[0]):
-        table[model, rng.integers(shape[1])] = rng.integers(12, 17) / 16
-        table[model, rng.integers(shape[1])] = rng.integers(0, 8) / 16
-    return table
-
-
-@pytest.mark.parametrize(
-    ("place", "ends"), [(None, below), (0, above), (-1, below)], ids=["none", "first", "last"]
-)
-def test_arms_are_those_of_the_definition(place: int | None, ends: Any) -> None:
+@pytest.mark.parametrize("silent", SILENT, ids=["none", "first", "last"])
+def test_arms_are_those_of_the_definition(silent: Any) -> None:
     """On a tape of uniforms, pull by pull and with waits: the first arm waits for large uniforms."""
-    met: Counter[str] = Counter()
-    for number in range(36):
-        rng = np.random.default_rng([5, number])
-        case = draw_case(51, number, "finite", full_size=False)
-        table = case.structure.cells.table
-        table = silent_column(hard_table(rng, table.shape) if number % 2 else table, place)
-        pulls = min(case.horizon, MOST_PULLS)
-        prior = None if number % 3 else (rng.integers(1, 5, len(table)) / 2).tolist()
-        uniforms = rng.random(pulls).tolist()
-        trace = posteriors.ids(table.tolist(), case.rewards.tolist(), pulls, uniforms, prior)
-        policy = sb.IDS(sb.FiniteStructure(table), prior)
-        for planning in (False, True):
-            played = play_in(
-                sb.Tape(case.rewards), policy, pulls, False, planning, DrawTape(uniforms, ends)
-            )
-            if played.arms != trace.arms:
-                assert trace.closest < 1e-9, f"case {number}, planning {planning}"
-                met["near_ties"] += 1
-            met["waits"] += len(table) > 1 and 1 < played.plans < pulls
-        met.update(pulls=pulls, switches=len(set(trace.arms)) > 1, ties=trace.ties)
-    assert met["pulls"] > 1000
-    assert met["switches"] >= 15, met
-    assert met["near_ties"] <= 1, met
-    assert met["waits"] == 0 if place is None else met["waits"] >= 5, met
+    met = sum((ids(5, index, silent) for index in range(42)), start=Counter[str]())
+    assert_met(met, pulls=1000, switches=15)
+    assert met["near_ties_broken"] <= 1, met
+    assert met["waits"] == 0 if silent[0] is None else met["waits"] >= 5, met
 
 
 @pytest.mark.filterwarnings("ignore::structured_bandits.MeansOutsideUnitIntervalWarning")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
-from oracles import kl_sets
+from support import set_contests
 from support.exactness import assert_met, cases, compare
 from support.play import play
 from support.twins import as_polytopes
@@ -96,57 +95,20 @@ def test_the_true_mean_is_missed_no_more_often_than_chernoff_allows(law: str, me
 
 
 def test_ucb() -> None:
-    met = compare(
-        cases(51, "finite", small=110, full=2),
-        lambda case: sb.UCB(case.structure, alpha=case.alpha, confidence="kl"),
-        lambda case, _: kl_sets.ucb_kl(
-            case.structure.n_arms, case.rewards.tolist(), case.horizon, alpha=case.alpha
-        ),
-        every_pull=False,
-    )
+    met = compare(cases(51, "finite", small=110, full=2), set_contests.UCB_KL, every_pull=False)
     assert_met(met, cases=112, full_size=2, ties=250)
 
 
 @pytest.mark.parametrize("kind", ["finite", "curves"])
 def test_sucb(kind: str) -> None:
-    met = compare(
-        cases(52, kind, small=120, full=2),
-        lambda case: sb.SUCB(case.structure, alpha=case.alpha, confidence="kl"),
-        lambda case, _: kl_sets.sucb_kl(
-            case.oracle, case.rewards.tolist(), case.horizon, alpha=case.alpha
-        ),
-        every_pull=False,
-    )
+    met = compare(cases(52, kind, small=120, full=2), set_contests.SUCB_KL, every_pull=False)
     assert_met(met, cases=122, full_size=2, ties=200, empty=1000, long_plans=60, cut_plans=30)
 
 
 @pytest.mark.parametrize("kind", ["finite", "curves"])
 def test_sae_and_asae(kind: str) -> None:
-    met: Counter[str] = compare(
-        cases(53, kind, small=120, full=2),
-        lambda case: sb.SAE(
-            case.structure, case.horizon, alpha=case.alpha, beta=case.beta, confidence="kl"
-        ),
-        lambda case, _: kl_sets.sae_kl(
-            case.oracle, case.rewards.tolist(), case.horizon, alpha=case.alpha, beta=case.beta
-        ),
-        every_pull=False,
-    )
-    met += compare(
-        cases(54, kind, small=120, full=2),
-        lambda case: sb.ASAE(
-            case.structure, alpha=case.alpha, beta=case.beta, eta=case.eta, confidence="kl"
-        ),
-        lambda case, _: kl_sets.asae_kl(
-            case.oracle,
-            case.rewards.tolist(),
-            case.horizon,
-            alpha=case.alpha,
-            beta=case.beta,
-            eta=case.eta,
-        ),
-        every_pull=False,
-    )
+    met = compare(cases(53, kind, small=120, full=2), set_contests.SAE_KL, every_pull=False)
+    met += compare(cases(54, kind, small=120, full=2), set_contests.ASAE_KL, every_pull=False)
     assert_met(met, cases=244, full_size=4, empty=100, long_plans=200)
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import posteriors
 from scipy import stats
-from support.model_cases import STYLES, ModelCase, draw_model_case
+from support import taped_contests
+from support.exactness import assert_met
+from support.model_cases import STYLES, draw_model_case
 from support.play import play
+from support.taped_contests import model_ts_of, model_ts_oracle
 from support.uniform_tapes import play_tape
 
 import structured_bandits as sb
@@ -23,37 +25,11 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def model_ts(case: ModelCase) -> sb.ModelTS:
-    return sb.ModelTS(case.structure, prior=case.prior, temper=case.temper)
-
-
-def arms_of_oracle(case: ModelCase, **given: Any) -> list[int]:
-    trace = posteriors.model_ts(
-        case.table.tolist(),
-        case.rewards.tolist(),
-        len(case.uniforms),
-        case.uniforms.tolist(),
-        prior=case.prior,
-        temper=case.temper,
-        **given,
-    )
-    return list(trace.arms)
-
-
 def test_oracle_pull_by_pull_and_planned_agree() -> None:
-    met: Counter[str] = Counter()
-    for index in range(280):
-        case = draw_model_case(1, index, hostile_for=model_ts)
-        policy = model_ts(case)
-        each, _ = play_tape(policy, case.rewards, case.uniforms, planning=False)
-        planned, longest = play_tape(policy, case.rewards, case.uniforms, planning=True)
-        expected = arms_of_oracle(case)
-        assert each.arms == expected, (index, case.style)
-        assert planned.arms == expected, (index, case.style)
-        met.update({case.style: 1, "long": longest > 10, "several arms": len({*expected}) > 1})
+    met = sum((taped_contests.model_ts(1, index) for index in range(280)), start=Counter[str]())
+    assert met["near_ties_broken"] == 0
     assert all(met[style] == 40 for style in STYLES)
-    assert met["long"] >= 180, met
-    assert met["several arms"] >= 150, met
+    assert_met(met, long_plans=180, switches=150)
 
 
 def test_gaussian_rewards_agree_with_the_oracle() -> None:
@@ -65,7 +41,7 @@ def test_gaussian_rewards_agree_with_the_oracle() -> None:
         )
         policy = sb.ModelTS(case.structure, case.prior, case.temper, reward_range=None, sigma=0.75)
         planned, longest = play_tape(policy, case.rewards, case.uniforms, planning=True)
-        assert planned.arms == arms_of_oracle(case, sigma=0.75), (index, case.style)
+        assert planned.arms == model_ts_oracle(case, sigma=0.75).arms, (index, case.style)
         assert longest == 1, "nothing is certain of rewards without bounds"
 
 
@@ -75,14 +51,14 @@ def test_rewards_in_another_range_are_scaled() -> None:
         structure = sb.FiniteStructure(case.table * 4.0 - 1.0)
         policy = sb.ModelTS(structure, case.prior, case.temper, reward_range=(-1.0, 3.0))
         planned, _ = play_tape(policy, case.rewards * 4.0 - 1.0, case.uniforms, planning=True)
-        assert planned.arms == arms_of_oracle(case), (index, case.style)
+        assert planned.arms == model_ts_oracle(case).arms, (index, case.style)
 
 
 @pytest.mark.parametrize("planning", [True, False])
 def test_python_and_compiled_play_alike(planning: bool) -> None:
     for index in range(60):
         case = draw_model_case(4, index)
-        policy, horizon = model_ts(case), len(case.uniforms)
+        policy, horizon = model_ts_of(case), len(case.uniforms)
         ways = [
             play(policy, case.rewards, horizon, compiled, planning, seed=index)
             for compiled in (True, False)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import special, stats
-from support.cases import draw_case
 from support.play import play
+from support.taped_contests import random_curve
 from support.uniform_tapes import hostile_uniforms, play_tape
 
 import structured_bandits as sb
@@ -104,14 +104,6 @@ def test_a_curve_of_constant_pieces_plays_as_the_table() -> None:
     assert curve.arms == table.arms
 
 
-def random_curve(index: int) -> tuple[sb.ModelTS, np.ndarray]:
-    """Return a policy on a random curve with single models, gaps and means of 0 and 1; and rewards."""
-    case = draw_case(5, index, "curves", full_size=False)
-    prior = np.random.default_rng(index).uniform(0.01, 1.0, len(case.structure.pieces))
-    policy = sb.ModelTS(case.structure, prior=prior, temper=1.0 if index % 3 else 0.5)
-    return policy, case.rewards[:, :150].astype(float)
-
-
 Tape = tuple[sb.ModelTS, np.ndarray, np.ndarray, list[int]]
 
 
@@ -121,7 +113,7 @@ def tapes() -> list[Tape]:
     rng = np.random.default_rng(9)
     found = []
     for index in range(48):
-        policy, rewards = random_curve(index)
+        policy, rewards = random_curve(5, index)
         if index % 3 == 0:
             truth = LEFT.means(rng.random())[:, None]
             policy, rewards = sb.ModelTS(LEFT), (rng.random((3, 200)) < truth).astype(float)
@@ -176,7 +168,7 @@ def test_the_odds_at_the_corners_bound_those_inside() -> None:
 
 def test_curves_play_alike_compiled_and_in_python() -> None:
     for index in range(20):
-        policy, rewards = random_curve(index)
+        policy, rewards = random_curve(5, index)
         ways = [
             play(policy, rewards, rewards.shape[1], compiled, planning=True, seed=index)
             for compiled in (True, False)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import posteriors
+from support import model_contests
+from support.exactness import assert_met, compare
+from support.model_contests import draw_allocation_case, draw_table, draw_tape
 from support.paths import assert_certain
 from support.play import play
 
@@ -25,26 +27,6 @@ WAYS = [(True, True), (True, False), (False, True), (False, False)]  # compiled,
 RIGHT = figure1_right()
 
 
-def draw_table(rng: np.random.Generator) -> np.ndarray:
-    """Draw models that often agree on an arm, so that there is something to refute."""
-    models, arms = int(rng.integers(1, 9)), int(rng.integers(1, 6))
-    grid = int(rng.choice([2, 8, 16]))  # the first has means 0 and 1 in plenty
-    table = rng.integers(0, grid + 1, (models, arms)) / grid
-    agree = rng.random((models, arms)) < rng.choice([0.0, 0.5, 0.8])
-    table = np.where(agree, table[0], table)
-    if models > 1 and rng.random() < 0.2:
-        table[-1] = table[0]
-    return table
-
-
-def draw_tape(rng: np.random.Generator, means: Any, horizon: int) -> np.ndarray:
-    rewards = (rng.random((len(means), horizon)) < np.asarray(means)[:, None]).astype(float)
-    style = rng.random()
-    if style < 0.2:
-        return np.sort(rewards, axis=1)
-    return np.repeat(rewards[:, ::9], 9, axis=1)[:, :horizon] if style < 0.4 else rewards
-
-
 def test_the_allocations_of_figure_1_right() -> None:
     coins = sb.OSSB(RIGHT).cells.allocations
     np.testing.assert_allclose(coins[0], [0.0, 4.87278576, 0.0, 1.95761519], atol=1e-8)
@@ -55,31 +37,11 @@ def test_the_allocations_of_figure_1_right() -> None:
 
 
 def test_planned_play_is_the_oracles() -> None:
-    rng = np.random.default_rng(41)
-    shorter = ties = exploring = 0
-    for number in range(130):
-        table = draw_table(rng)
-        policy = sb.OSSB(
-            sb.FiniteStructure(table),
-            epsilon=float(rng.choice([0.0, 0.0, 0.0625, 0.5])),
-            gamma=float(rng.choice([0.0, 0.125, 1.0])),
-        )
-        truth = table[0] if rng.random() < 0.7 else rng.random(table.shape[1])
-        horizon = int(rng.integers(1, 300))
-        rewards = draw_tape(rng, truth, horizon)
-        trace = posteriors.ossb(
-            table.tolist(), rewards.tolist(), horizon, policy.cells.allocations.tolist(),
-            policy.epsilon, policy.gamma,
-        )  # fmt: skip
-        for compiled, planning in WAYS:
-            played = play(policy, rewards, horizon, compiled, planning)
-            assert played.arms == trace.arms or trace.closest < 1e-9, f"case {number}"
-        shorter += play(policy, rewards, horizon, True, True).plans < horizon
-        ties += trace.ties
-        exploring += bool(policy.cells.allocations.any())
-    assert shorter >= 100
-    assert ties >= 100
-    assert exploring >= 50
+    tapes = [draw_allocation_case(41, index) for index in range(130)]
+    met = compare(iter(tapes), model_contests.OSSB, every_pull=False)
+    assert_met(met, cases=130, ties=100, long_plans=100)
+    structures = [sb.FiniteStructure(case.table) for case in tapes]
+    assert sum(bool(sb.OSSB(each).cells.allocations.any()) for each in structures) >= 50
 
 
 def by_definition(rewards: np.ndarray, horizon: int, epsilon: float, gamma: float) -> list[int]:

@@ -8,70 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import draws
-from scipy.special import betaincinv, ndtri
-from support.cases import draw_case
+from support.exactness import assert_met
 from support.play import play
+from support.taped_contests import thompson
 
 import structured_bandits as sb
-from structured_bandits.environments.tape import Tape
-from structured_bandits.testing.play import play_in
 
 TEN = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
 
 
-class UniformTape:
-    """A generator whose draws are the quantiles of the next uniform of a tape."""
-
-    def __init__(self, uniforms: np.ndarray) -> None:
-        self.uniforms = iter(uniforms.tolist())
-
-    def beta(self, a: float, b: float) -> float:
-        return float(betaincinv(a, b, next(self.uniforms)))
-
-    def normal(self, mean: float, deviation: float) -> float:
-        return mean + deviation * float(ndtri(next(self.uniforms)))
-
-
-def pulled(policy: Any, rewards: np.ndarray, horizon: int, uniforms: np.ndarray) -> list[int]:
-    """Return the arms of pull-by-pull play with a tape of uniforms."""
-    rng: Any = UniformTape(uniforms)
-    return play_in(Tape(rewards), policy, horizon, False, False, rng).arms
-
-
-@pytest.mark.parametrize("family", ["coins", "fractions", "gaussian", "gaussian prior"])
-def test_definition(family: str) -> None:
-    met: Counter[str] = Counter()
-    for index in range(60):
-        case = draw_case(21, index, "finite", full_size=False)
-        rng = np.random.default_rng([index, len(family)])
-        n_arms, horizon = case.structure.n_arms, min(case.horizon, 200)
-        rewards = case.rewards.astype(float)
-        sigma, prior, options = None, None, {}
-        if family == "coins":
-            prior = [None, (1.0, 1.0), (0.5, 0.25), (3.0, 2.0)][index % 4]
-        elif family == "fractions":
-            rewards = rng.integers(0, 5, rewards.shape) / 4.0
-        else:
-            sigma = float(rng.choice([0.25, 0.5, 2.0]))
-            prior = (0.5, 0.75) if family == "gaussian prior" else None
-            options = {"reward_range": None, "sigma": sigma}
-        arms = "all" if index % 3 else "candidates"
-        uniforms = rng.random(n_arms * horizon)
-        policy = sb.ThompsonSampling(case.structure, prior=prior, arms=arms, **options)
-        best = sorted({cell.best for cell in case.oracle.cells})
-        trace = draws.thompson(
-            n_arms, rewards.tolist(), horizon, uniforms.tolist(), prior,
-            best if arms == "candidates" else None, sigma,
-        )  # fmt: skip
-        if pulled(policy, rewards, horizon, uniforms) != trace.arms:
-            assert trace.closest < 1e-9, index
-            met["near ties"] += 1
-        met.update(cases=1, one_arm=n_arms == 1, left_out=arms != "all" and len(best) < n_arms)
-    assert met["cases"] == 60
-    assert met["near ties"] == 0
-    assert met["one_arm"] >= 3
-    assert met["left_out"] >= 5
+def test_definition() -> None:
+    """Coins, fractions and Gaussian rewards, all arms or those that can be best."""
+    met = sum((thompson(21, index) for index in range(200)), Counter[str]())
+    assert_met(met, cases=200, fractions=40, gaussian=40, one_arm=10, left_out=15)
+    assert met["near_ties_broken"] == 0
 
 
 def test_a_reward_range_scales_rewards() -> None:

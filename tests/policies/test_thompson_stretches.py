@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import betaincinv
 from scipy.stats import ks_2samp
-from support.coupled_draws import CoupledDraws
+from support.coupled_draws import play_coupled
 
 import structured_bandits as sb
-from structured_bandits.simulation.engine import Game, RunRecord, fresh_table, play
-
-
-def play_coupled(
-    policy: Any, rewards: np.ndarray, uniforms: np.ndarray, seed: int
-) -> tuple[list[int], CoupledDraws, int]:
-    """Return the arms of planned play with the means of a tape, the stand-in, and the number of plans."""
-    world, horizon = sb.Tape(rewards), len(uniforms)
-    state = policy.init()
-    rng: Any = CoupledDraws(policy, state, rewards, uniforms, seed)
-    arms = np.zeros(horizon, np.int64)
-    record = RunRecord(np.array([horizon]), np.zeros(1), np.zeros(len(rewards), np.int64), arms)
-    game = Game(world, horizon, True, rng, np.zeros(1, np.int64))
-    plans, _ = play(policy, state, game, record, fresh_table(world.means))
-    return arms.tolist(), rng, plans
 
 
 def pull_by_pull(

@@ -11,7 +11,9 @@ from mpmath import loggamma, mp, mpf
 from oracles import posteriors
 from scipy.special import betaln
 from support.cases import draw_case
-from support.draw_tape import DrawTape
+from support.exactness import assert_met
+from support.taped_contests import uncertain_model_ts
+from support.uniform_tapes import DrawTape
 
 import structured_bandits as sb
 from structured_bandits.planning.rising import LARGE, log_rising
@@ -19,7 +21,6 @@ from structured_bandits.planning.weights import write_weights
 from structured_bandits.policies.uncertain_model_ts import STRENGTHS, write_logs
 from structured_bandits.testing.play import play, play_in
 
-MOST_PULLS = 30  # of a case: the oracle goes through quantiles of Beta laws
 TABLE = sb.FiniteStructure([[0.8, 0.3, 0.5], [0.2, 0.7, 0.1], [0.1, 0.6, 0.9]])
 
 
@@ -40,30 +41,9 @@ def probabilities(policy: sb.UncertainModelTS, pulls: Any, sums: Any) -> np.ndar
 @pytest.mark.parametrize("strengths", [STRENGTHS, (100.0,), (4.0, 0.5)], ids=len)
 def test_arms_are_those_of_the_definition(strengths: tuple[float, ...]) -> None:
     """On a tape of uniforms; trust nothing, something, everything."""
-    met: Counter[str] = Counter()
-    for number in range(40):
-        rng = np.random.default_rng([8, len(strengths), number])
-        case = draw_case(81, number, "finite", full_size=False)
-        table = case.structure.cells.table
-        pulls = min(case.horizon, MOST_PULLS)
-        trust = (0.0, 0.25, 0.5, 1.0)[number % 4]
-        prior = None if number % 3 else (rng.integers(1, 5, len(table)) / 2).tolist()
-        uniforms = rng.random(pulls * (1 + table.shape[1])).tolist()
-        trace = posteriors.uncertain_model_ts(
-            table.tolist(), case.rewards.tolist(), pulls, uniforms, trust, strengths, prior
-        )
-        policy = sb.UncertainModelTS(case.structure, trust, strengths, prior)
-        world, tape = sb.Tape(case.rewards), DrawTape(uniforms)
-        played = play_in(world, policy, pulls, False, True, tape)
-        if played.arms != trace.arms:
-            assert trace.closest < 1e-9, f"case {number}"
-            met["near_ties"] += 1
-        met.update(pulls=pulls, switches=len(set(trace.arms)) > 1, ties=trace.ties)
-        met["exact"] += tape.place < pulls * (1 + table.shape[1])
-    assert met["near_ties"] <= 1, met
-    assert met["pulls"] > 800, met
-    assert met["switches"] >= 20, met
-    assert met["exact"] >= 15, met
+    met = sum((uncertain_model_ts(81, index, strengths) for index in range(40)), Counter[str]())
+    assert_met(met, pulls=800, switches=20, exact=15)
+    assert met["near_ties_broken"] <= 1, met
 
 
 @pytest.mark.parametrize("number", range(30))

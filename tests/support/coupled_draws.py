@@ -20,6 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betainc, betaincc, betaincinv, betaln, xlog1py, xlogy
 
+from structured_bandits.environments.tape import Tape
+from structured_bandits.simulation.engine import Game, RunRecord, fresh_table, play
+
 MUCH = 10**12  # a wait that outlasts everything
 
 
@@ -157,3 +160,17 @@ class CoupledDraws:
     def left_over(self) -> int:
         """Return how many answers were prepared and never asked for."""
         return len(self.distances) + len(self.proposes) + len(self.means)
+
+
+def play_coupled(
+    policy: Any, rewards: np.ndarray, uniforms: np.ndarray, seed: int
+) -> tuple[list[int], CoupledDraws, int]:
+    """Return the arms of planned play with the means of a tape, the stand-in, and the number of plans."""
+    world, horizon = Tape(rewards), len(uniforms)
+    state = policy.init()
+    rng: Any = CoupledDraws(policy, state, rewards, uniforms, seed)
+    arms = np.zeros(horizon, np.int64)
+    record = RunRecord(np.array([horizon]), np.zeros(1), np.zeros(len(rewards), np.int64), arms)
+    game = Game(world, horizon, True, rng, np.zeros(1, np.int64))
+    plans, _ = play(policy, state, game, record, fresh_table(world.means))
+    return arms.tolist(), rng, plans

@@ -1,14 +1,17 @@
-"""Tapes of uniform numbers: randomised policies play them pull by pull and planned, and must agree.
+"""Tapes of uniform numbers in place of a generator, for randomised policies in the Python engine.
 
-Pull t of a run reads number t of the tape, whoever reads it and however far it was planned.
+A policy plays a tape pull by pull and planned, and must pull the same arms. Of a `UniformTape` pull t
+reads number t, however far it was planned; of a `DrawTape` each draw reads the next number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv, ndtri
 
 from structured_bandits.environments.tape import Tape
 from structured_bandits.planning.streaks import Streak
@@ -114,3 +117,56 @@ def hostile_uniforms(
     play_in(Tape(rewards), WritesTape(policy, rng), horizon, False, False, tape)
     uniforms: np.ndarray = tape.uniforms
     return uniforms
+
+
+# ------------------------------------------------------------------ the next number for each draw
+
+
+def below(u: float, probability: float) -> bool:
+    """Does a wait end with this uniform, if the small uniforms end it?"""
+    return u < probability
+
+
+def above(u: float, probability: float) -> bool:
+    """Does a wait end with this uniform, if the large uniforms end it?"""
+    return u >= 1.0 - probability
+
+
+@dataclass
+class DrawTape:
+    """Hands out the numbers of a tape, one for each uniform, quantile of a law or failure of a wait."""
+
+    tape: Sequence[float]
+    ends: Callable[[float, float], bool] = below
+    place: int = 0
+
+    def uniform(self, low: float, high: float) -> float:
+        assert (low, high) == (0.0, 1.0)
+        self.place += 1
+        return self.tape[self.place - 1]
+
+    def beta(self, a: float, b: float) -> float:
+        return float(betaincinv(a, b, self.uniform(0.0, 1.0)))
+
+    def normal(self, mean: float, deviation: float) -> float:
+        return mean + deviation * float(ndtri(self.uniform(0.0, 1.0)))
+
+    def geometric(self, probability: float) -> int:
+        """Return how many uniforms there are up to the first that ends the wait."""
+        start = self.place
+        while self.place < len(self.tape):
+            if self.ends(self.uniform(0.0, 1.0), probability):
+                return self.place - start
+        return self.place - start + 1  # the tape ends inside the wait
+
+
+def play_draws(
+    policy: Any,
+    rewards: np.ndarray,
+    horizon: int,
+    tape: DrawTape,
+    planning: bool,
+) -> Played:
+    """Play a policy in Python on rewards and on the numbers of a tape."""
+    rng: Any = tape
+    return play_in(Tape(rewards), policy, horizon, False, planning, rng)
