@@ -10,6 +10,7 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.planning.confidence import Box
+from structured_bandits.planning.fits import ModelFit
 from structured_bandits.structures.finite.cells import FiniteCells
 
 CheckError = sb.testing.CheckError
@@ -270,7 +271,7 @@ class LowestArm(FiniteCells):
 
 
 class StaleChoice(FiniteCells):
-    def choose(self, changed: int, data: Any, budget: float, box: Box, work: Any) -> int:
+    def choose(self, changed: int, data: Any, level: Any, box: Box, work: Any) -> int:
         return 0
 
 
@@ -286,7 +287,7 @@ class MissesAnArm(FiniteCells):
         return bool(found.any())
 
 
-class FitsTheFirst(FiniteCells):
+class FitsTheFirst(ModelFit):
     def fitting_arm(self, data: Any) -> int:
         return 0
 
@@ -298,7 +299,6 @@ CELLS: list[tuple[type[FiniteCells], str]] = [
     (StaleChoice, "must return what optimistic_arm returns"),
     (PromisesTooMuch, "must not promise more than is certain"),
     (MissesAnArm, "must hold all models"),
-    (FitsTheFirst, "no other fits better"),
 ]
 
 
@@ -309,6 +309,14 @@ def test_broken_cells_are_caught(cells: type[FiniteCells], message: str) -> None
     structure = sb.FiniteStructure(MEANS)
     structure.cells = cells(np.array(MEANS))
     with pytest.raises(CheckError, match=message):
+        sb.testing.check_structure(structure, range(3), compiled=False)
+
+
+def test_broken_fits_are_caught() -> None:
+    structure = sb.FiniteStructure(MEANS)
+    fit = structure.fitting_cells
+    structure.fitting_cells = FitsTheFirst(fit.per_pull, fit.per_reward, fit.best)
+    with pytest.raises(CheckError, match="no other fits better"):
         sb.testing.check_structure(structure, range(3), compiled=False)
 
 

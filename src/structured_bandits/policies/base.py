@@ -278,9 +278,13 @@ def answers(structure: Structure, kind: type[Policy]) -> bool:
 
 
 def _answers(structure: Structure, question: str) -> bool:
-    """Can the structure, or one of the kinds of cells that it has, answer a question?"""
-    asked = structure, structure.cells, structure.fitting_cells
-    return any(hasattr(each, question) for each in asked)
+    """Can the structure, or one of the kinds of cells that it has, answer a question?
+
+    The cells for fitting are asked last: some structures have none, and say so by an error.
+    """
+    if hasattr(structure, question) or hasattr(structure.cells, question):
+        return True
+    return hasattr(structure.fitting_cells, question)
 
 
 def structure_and_arms(structure_or_n_arms: Any) -> tuple[Structure | None, int]:

@@ -64,7 +64,7 @@ class IDS(StructuredPolicy, StreakPolicy, _IDS):
 
     >>> from structured_bandits import FiniteStructure
     >>> IDS(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), prior=[3, 1])
-    IDS(FiniteStructure(2 models × 2 arms, 2 arms best in some model), prior=[3.0, 1.0], \
+    IDS(FiniteStructure(2 models × 2 arms, 2 arms best in some model), prior=[3, 1], \
 reward_range=(0.0, 1.0), sigma=0.5)
     """
 
