@@ -26,14 +26,14 @@ KINDS = ["finite", "curves"]
 @pytest.mark.parametrize("confidence", ["hoeffding", "kl"])
 def test_ucbc(kind: str, confidence: str) -> None:
     contest = set_contests.ucbc(confidence)
-    met = compare(cases(61, kind, small=100, full=0), contest, every_pull=False)
-    assert_met(met, cases=100, ties=100, empty=1000, reentries=100, long_plans=50)
+    met = compare(cases(61, kind, small=55, full=0), contest, every_pull=False)
+    assert_met(met, cases=55, ties=50, empty=400, reentries=40, long_plans=25)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_klucbc(kind: str) -> None:
-    met = compare(cases(62, kind, small=100, full=0), set_contests.KLUCBC, every_pull=False)
-    assert_met(met, cases=100, ties=100, empty=1000, reentries=100, long_plans=50)
+    met = compare(cases(62, kind, small=55, full=0), set_contests.KLUCBC, every_pull=False)
+    assert_met(met, cases=55, ties=50, empty=400, reentries=40, long_plans=25)
 
 
 def test_gaussian_rewards() -> None:
@@ -53,15 +53,15 @@ def test_gaussian_rewards() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_tsc_on_tapes_of_uniforms(kind: str) -> None:
     met: Counter[str] = Counter()
-    for number, case in enumerate(cases(64, kind, small=120, full=0)):
+    for number, case in enumerate(cases(64, kind, small=60, full=0)):
         met += tsc(case, 64, number)
     assert met["near_ties_broken"] == 0
-    assert_met(met, cases=120, empty=1000, reentries=100, planned_ahead=25)
+    assert_met(met, cases=60, empty=400, reentries=40, planned_ahead=10)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_tsc_compiled_draws_what_python_draws(kind: str) -> None:
-    for number, case in enumerate(cases(65, kind, small=60, full=0)):
+    for number, case in enumerate(cases(65, kind, small=30, full=0)):
         policy = sb.TSC(case.structure, case.alpha)
         compiled = play(policy, case.rewards, case.horizon, True, True, seed=number)
         assert compiled == play(policy, case.rewards, case.horizon, False, True, seed=number)
