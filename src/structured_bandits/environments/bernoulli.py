@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.compilable import compilable
 from structured_bandits.environments.base import World, checked_vector
 from structured_bandits.environments.negative_binomial import ones_before
 from structured_bandits.errors import ParameterError
 from structured_bandits.protocol import Paid
+
+FEW = 64  # pulls that are taken back as fast as a stop is drawn
 
 
 class _Bernoulli(NamedTuple):
@@ -57,19 +60,37 @@ class Bernoulli(World, _Bernoulli):
     ) -> Paid:
         """Pull until there are more than `misses` zeros, at most `count` times.
 
-        All pulls are drawn at once. If they have too many zeros, the stop came before the last pull,
-        and it has the law of a stop given that: the number of ones before the zero at which to stop
-        is negative binomial, drawn again until that many pulls are possible. In the mean this takes
-        one draw at most (docs/planning.md 1.3).
+        All pulls are drawn at once. If they have too many zeros, the stop came before the last pull.
+        Where few pulls are likely to be in excess, they are taken back one by one; otherwise the stop
+        is drawn anew, given that it came in time (docs/planning.md 1.3). Which of the two must not
+        depend on what was drawn.
         """
+        mean = self.means[arm]
         ones = self.draw(arm, pulls, count, rng).total
         if count - ones <= misses:
             return Paid(count, ones, ones)
-        before = ones_before(misses + 1, self.means[arm], rng)
+        if (count - FEW) * (1.0 - mean) < misses + 1:
+            return taken_back(count, count - ones, misses, rng)
+        before = ones_before(misses + 1, mean, rng)
         while misses + 1 + before > count:
-            before = ones_before(misses + 1, self.means[arm], rng)
+            before = ones_before(misses + 1, mean, rng)
         return Paid(misses + 1 + before, float(before), float(before))
 
     def most_paid(self) -> float:
         """Return 1."""
         return 1.0
+
+
+@compilable
+def taken_back(count: int, zeros: float, misses: int, rng: np.random.Generator) -> Paid:
+    """Take pulls back from the end of a block until its last one is the zero at which to stop.
+
+    Each of the orders in which they may have come is equally likely: the last is a zero with the share
+    of zeros among them.
+    """
+    while True:
+        if rng.random() * count < zeros:
+            if zeros == misses + 1:
+                return Paid(count, count - zeros, count - zeros)
+            zeros -= 1.0
+        count -= 1

@@ -115,7 +115,7 @@ def _register() -> None:
     for function in COMPILABLE:
         _register_function(function)
     for function, choose in CHOICES:
-        _register_choice(function, choose, {})
+        _register_choice(function, choose, INLINE)
     _register_function(engine.run)
     _register_function(engine.run_many)
     # A function that takes memory cannot be compiled without counts, and says so; nothing goes wrong
