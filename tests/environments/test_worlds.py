@@ -122,3 +122,27 @@ def test_worlds_are_values() -> None:
         assert pickle.loads(pickle.dumps(world)) == world
         assert world != sb.Bernoulli([0.1])
     assert repr(sb.Gaussian([0.5])) == "Gaussian([0.5])"
+
+
+@pytest.mark.parametrize(
+    ("count", "misses", "mean"), [(400, 20, 0.7), (1000, 3, 0.95), (200, 40, 0.6), (90, 20, 0.6)]
+)
+def test_long_blocks_stop_where_pull_by_pull_play_does(
+    count: int, misses: int, mean: float
+) -> None:
+    """The last case takes pulls back one by one, the others draw the stop anew."""
+    world, rng, draws = sb.Bernoulli([mean]), np.random.default_rng(8), 20_000
+    stops = np.array([world.draw_until(0, 0, count, misses, rng)[:2] for _ in range(draws)])
+    pulls, ones = stops[:, 0], stops[:, 1]
+    law = stats.nbinom(misses + 1, 1.0 - mean)  # of the ones before the zero at which to stop
+    stopped = pulls - ones > misses
+    assert (pulls[~stopped] == count).all()
+    assert (pulls[stopped] == ones[stopped] + misses + 1).all()
+    most = count - misses - 1
+    chance = law.cdf(most)
+    error = np.sqrt(chance * (1.0 - chance) / draws)
+    assert abs(stopped.mean() - chance) <= 4.0 * error + 1e-12
+    cuts = np.unique(law.ppf(np.linspace(0.05, 0.95, 19) * chance))
+    seen = np.histogram(ones[stopped], [-0.5, *(cuts + 0.5), most + 0.5])[0]
+    expected = np.diff([0.0, *law.cdf(cuts), chance]) / chance * stopped.sum()
+    assert stats.chisquare(seen, expected).pvalue > 1e-4
