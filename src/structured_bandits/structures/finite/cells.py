@@ -13,8 +13,13 @@ from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, update_watches
 from structured_bandits.records import Record
-from structured_bandits.structures.finite.company import company_length, covered, not_joined
-from structured_bandits.structures.finite.plans import choice_length, outside_length
+from structured_bandits.structures.finite.company import company_length, not_joined
+from structured_bandits.structures.finite.plans import (
+    NO_COVER,
+    choice_length,
+    covering_rank,
+    outside_length,
+)
 
 
 @compilable
@@ -116,7 +121,8 @@ class FiniteCells(Record, _FiniteCells):
         self, arm: int, found: Flags, data: Data, work: Watches, ahead: Ahead
     ) -> bool:
         """Are the means of `arm` that may come covered, and does no model of another arm come in?"""
-        return covered(self, arm, work, ahead) and not_joined(self, arm, found, work, ahead)
+        covered = covering_rank(self, arm, work, ahead) != NO_COVER
+        return covered and not_joined(self, arm, found, work, ahead)
 
     def forget(self, work: Any) -> None:
         """Let the next search not begin at the length found last, which decides where it ends."""

@@ -134,28 +134,6 @@ def alone_length(
 
 
 @compilable
-def covered(cells: FiniteCells, arm: int, work: Watches, ahead: Ahead) -> bool:
-    """Does the interval of every mean that may come hold a model of `arm` that is inside now?"""
-    if ahead.roof <= ahead.floor:
-        return False  # rounding is all there is
-    reached = math.inf  # the lowest so far
-    for rank in work.inside[: work.size[0]]:
-        model = cells.ranking[rank]
-        mean = cells.table[model, arm]
-        if cells.best[model] != arm or mean >= ahead.roof:
-            continue
-        if reached == math.inf:
-            if mean <= ahead.floor:
-                return False
-        elif not ahead.level.meets(ahead.pulls, mean, reached, ahead.margin):
-            return False
-        if mean < ahead.ceiling:
-            return True
-        reached = mean
-    return False
-
-
-@compilable
 def not_joined(cells: FiniteCells, arm: int, found: Flags, work: Watches, ahead: Ahead) -> bool:
     """Does no model of an arm that is not marked come in?"""
     root = math.sqrt(ahead.level.budget)

@@ -40,6 +40,8 @@ from structured_bandits.protocol import Now
 if TYPE_CHECKING:
     from structured_bandits.structures.finite.cells import FiniteCells
 
+NO_COVER = -1  # instead of a rank
+
 
 def tangent_length(
     level: Hoeffding, cells: FiniteCells, arm: int, prospect: Prospect, data: Data, work: Watches
@@ -97,32 +99,46 @@ class Outlook(NamedTuple):
     def certain(self, state: Any, arm: int, now: Now, extra: int) -> bool:
         """Does `arm` stay the choice over `extra` more pulls of it, whatever comes?
 
-        Models of `arm` that are inside now protect the choice. Down the ranking they have to cover
-        every mean that may come; the lowest so far outranks all threats below it once it is below the
-        ceiling, which is also when nothing is left to cover (docs/planning.md 16.5).
+        Models of `arm` that are inside now protect the choice: they have to cover every mean that may
+        come. The one that completes the cover outranks all threats below it, and no other threat may
+        come in (docs/planning.md 16.5).
         """
         cells, work = self.cells, self.work
         ahead = after_pulls(self.data.pulls[arm], self.data.sums[arm], extra, self.prospect)
-        if ahead.roof <= ahead.floor:
-            return False  # rounding is all there is
+        completing = covering_rank(cells, arm, work, ahead)
         root = math.sqrt(ahead.level.budget)
-        reached = math.inf  # the lowest protector so far
-        for rank in work.every:
-            model = cells.ranking[rank]
-            mean = cells.table[model, arm]
-            if cells.best[model] == arm:
-                if work.watch[rank] == INSIDE and mean < ahead.roof:
-                    if reached == math.inf:
-                        if mean <= ahead.floor:
-                            return False
-                    elif not ahead.level.meets(ahead.pulls, mean, reached, ahead.margin):
-                        return False
-                    if mean < ahead.ceiling:
-                        return True
-                    reached = mean
-            elif comes_in(cells, work, rank, arm, ahead, root):
+        for rank in range(completing):
+            other = cells.best[cells.ranking[rank]] != arm
+            if other and comes_in(cells, work, rank, arm, ahead, root):
                 return False
-        return False
+        return completing != NO_COVER
+
+
+@compilable
+def covering_rank(cells: FiniteCells, arm: int, work: Watches, ahead: Ahead) -> int:
+    """Return the rank of the model that completes the cover of `arm`, NO_COVER if there is none.
+
+    The interval of every mean that may come has to hold a model of `arm` that is inside now. Down the
+    ranking: the first has to reach the highest mean, each further one has to meet the one before it,
+    and nothing is left to cover as soon as one is below the ceiling.
+    """
+    if ahead.roof <= ahead.floor:
+        return NO_COVER  # rounding is all there is
+    reached = math.inf  # the lowest so far
+    for rank in work.inside[: work.size[0]]:
+        model = cells.ranking[rank]
+        mean = cells.table[model, arm]
+        if cells.best[model] != arm or mean >= ahead.roof:
+            continue
+        if reached == math.inf:
+            if mean <= ahead.floor:
+                return NO_COVER
+        elif not ahead.level.meets(ahead.pulls, mean, reached, ahead.margin):
+            return NO_COVER
+        if mean < ahead.ceiling:
+            return int(rank)
+        reached = mean
+    return NO_COVER
 
 
 @compilable
