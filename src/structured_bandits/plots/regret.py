@@ -15,6 +15,9 @@ from structured_bandits.simulation.result import Result, mean_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+COLOURS = 10  # that lines have in turn
+LINES = ("-", "--", "-.")
+
 
 @dataclass(frozen=True)
 class RegretCurve:
@@ -38,11 +41,15 @@ def regret_curves(result: Result) -> dict[str, RegretCurve]:
 
 
 def draw_regret(result: Result, ax: Axes | None = None) -> Axes:
-    """Draw mean regret (solid) with its 95 % band and the median (dotted) of each policy."""
+    """Draw mean regret with its 95 % band and the median (dotted) of each policy.
+
+    Where colours come again, another kind of line tells the policies apart.
+    """
     if ax is None:
         ax = fresh_axes()
-    for name, curve in regret_curves(result).items():
-        (line,) = ax.plot(curve.t, curve.mean, label=legend_label(plain(name)))
+    for place, (name, curve) in enumerate(regret_curves(result).items()):
+        style = LINES[place // COLOURS % len(LINES)]
+        (line,) = ax.plot(curve.t, curve.mean, ls=style, label=legend_label(plain(name)))
         ax.fill_between(curve.t, curve.low, curve.high, color=line.get_color(), alpha=0.2, lw=0)
         ax.plot(curve.t, curve.median, color=line.get_color(), lw=0.9, ls=":")
     ax.xaxis.set_major_formatter(NUMBERS)
