@@ -28,7 +28,7 @@ LAYERS = [
     },
     {"planning", "programs"},
     {"structures"},
-    {"information"},
+    {"information", "misfit"},
     {"policies", "environments"},
     {"theory"},
     {"simulation", "live"},

@@ -25,6 +25,7 @@ from structured_bandits.errors import (
 from structured_bandits.live.agent import Agent, Decision
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
+from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.ids import IDS
 from structured_bandits.policies.imed import IMED
 from structured_bandits.policies.improved_ucb import ImprovedUCB
@@ -110,6 +111,7 @@ __all__ = [
     "FiniteStructure",
     "Gaussian",
     "GreedyMLE",
+    "Guarded",
     "ImprovedUCB",
     "MeansOutsideUnitIntervalWarning",
     "MissingExtraError",

@@ -20,7 +20,7 @@ import numpy as np
 from structured_bandits.errors import FileFormatError, ParameterError, RewardError
 from structured_bandits.live.results import check_squares, checked_results
 from structured_bandits.live.snapshot_1 import upgraded
-from structured_bandits.policies.base import POLICIES
+from structured_bandits.policies.base import POLICIES, Policy
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Seen
 
@@ -93,7 +93,12 @@ def learned_arrays(policy: Any, state: Any) -> Iterator[tuple[str, Any]]:
                 f"does not have; accepted are names among {', '.join(state._fields)}. Say in the class "
                 "which of them hold what was learned, as in learned = ('pulls', 'sums')"
             )
-        yield from _arrays(name, getattr(state, name))
+        part = getattr(policy, name, None)
+        if isinstance(part, Policy):  # a policy inside another one: what it has learned itself
+            for inner, values in learned_arrays(part, getattr(state, name)):
+                yield f"{name}.{inner}", values
+        else:
+            yield from _arrays(name, getattr(state, name))
 
 
 def _shared(policy: Any) -> dict[str, str]:

@@ -15,6 +15,7 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
+from structured_bandits.policies.guarded import Guarded
 from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation import engine as python_engine
 from structured_bandits.simulation.compatibility import check_together
@@ -130,8 +131,15 @@ def _play_one_by_one(
 
 
 def needs_python(policy: PolicyLike) -> bool:
-    """Can the policy, or can the cells or the posterior that it asks, not be compiled?"""
+    """Can the policy, or can the cells or the posterior that it asks, not be compiled?
+
+    Of a guard that goes for both of its policies, and for the test of the structure.
+    """
     asked = [getattr(policy, name) for name in ("cells", "posterior") if hasattr(policy, name)]
+    if isinstance(policy, Guarded):
+        if needs_python(policy.inner) or needs_python(policy.fallback):
+            return True
+        asked.append(policy.test.models)
     return not (all(map(compiles, asked)) and getattr(type(policy), "compiles", True))
 
 

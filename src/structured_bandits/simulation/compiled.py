@@ -28,6 +28,7 @@ from numba.extending import overload, overload_method
 import structured_bandits
 from structured_bandits.compilable import CHOICES, COMPILABLE
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
+from structured_bandits.misfit.likeliest import Models
 from structured_bandits.planning.corners import ConvexCondition
 from structured_bandits.planning.fits import Fits
 from structured_bandits.planning.intervals import Intervals
@@ -56,6 +57,7 @@ PROTOCOLS = (
     Sampling,
     Fits,
     Guide,
+    Models,
     WorldLike,
     StoppingWorld,
     Cells,

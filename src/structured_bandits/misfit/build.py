@@ -1,0 +1,97 @@
+"""The test of a structure: which models speak for it, and which grid of them against it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.misfit.e_value import MisfitTest
+from structured_bandits.misfit.grid import grid_of
+from structured_bandits.misfit.likeliest import BoxModels, LineModels, TableModels
+from structured_bandits.misfit.polytopes import PieceModels, some_models
+from structured_bandits.misfit.products import GroupModels
+from structured_bandits.misfit.scale import RewardScale, reward_scale
+from structured_bandits.structures.base import Structure
+from structured_bandits.structures.questions import ModelLines
+
+GRID = 64  # models of a curve or a polytope that are looked at with one arm set free
+MOST_ENTRIES = 10_000_000  # of a table: logarithms and memory take six times its size
+
+
+def misfit_test(structure: Structure, bottom: float, top: float, sigma: float) -> MisfitTest | None:
+    """Return the test of a structure for rewards in a range, or Gaussian ones (bottom = -inf).
+
+    None for tables that are too large to look at again and again.
+    """
+    lines = getattr(structure, "model_lines", None)
+    if lines is None or len(lines) > 1:
+        return _test_of_pieces(structure, lines, bottom, top, sigma)
+    (line,) = lines
+    ranges = np.stack(
+        [
+            np.minimum(line.first, line.last).min(axis=0),
+            np.maximum(line.first, line.last).max(axis=0),
+        ],
+        axis=1,
+    )
+    scale = reward_scale(bottom, top, sigma, ranges)
+    if not line.length.any():
+        if line.first.size > MOST_ENTRIES:
+            return None
+        return _test(scale, line.first, TableModels(len(line.first)), _prior(structure, line))
+    return _test(scale, models_on(line, GRID), LineModels(line.first, line.last))
+
+
+def _test(scale: RewardScale, means: Floats, models: Any, weights: Any = None) -> MisfitTest:
+    shares = np.full(len(means), 1.0) if weights is None else np.asarray(weights, np.float64)
+    with np.errstate(divide="ignore"):
+        prior = np.log(shares) - math.log(shares.sum())
+    return MisfitTest(scale, grid_of(means, prior, scale), models)
+
+
+def _prior(structure: Structure, line: ModelLines) -> Any:
+    """Return the weights of the models that a structure has, if it has any."""
+    prior = getattr(structure, "prior", None)
+    return prior if prior is not None and len(prior) == len(line.first) else None
+
+
+def models_on(line: ModelLines, count: int) -> Floats:
+    """Return about `count` models of a curve, evenly spread in the parameter, a few on each cell."""
+    share = line.length / line.length.sum()
+    rows = []
+    for first, last, part in zip(line.first, line.last, share, strict=True):
+        number = max(1, round(count * part))
+        places = (np.arange(number) + 0.5) / number
+        rows.append(first + places[:, None] * (last - first))
+    return np.concatenate(rows)
+
+
+def _test_of_pieces(
+    structure: Any, lines: Any, bottom: float, top: float, sigma: float
+) -> MisfitTest:
+    boxes = getattr(structure, "boxes", None)
+    if boxes is not None:
+        ranges = np.stack([boxes.low.min(axis=0), boxes.high.max(axis=0)], axis=1)
+        scale = reward_scale(bottom, top, sigma, ranges)
+        return _test(scale, 0.5 * (boxes.low + boxes.high), BoxModels(boxes.low, boxes.high))
+    scale = reward_scale(bottom, top, sigma, structure.mean_ranges)
+    if lines is not None:
+        rng = np.random.default_rng(0)  # fixed: the grid is part of the definition
+        means = np.hstack([rng.permutation(models_on_group(line, GRID)) for line in lines])
+        return _test(scale, means, GroupModels(tuple(lines)))
+    return _test(
+        scale, some_models(structure.polytopes, scale, GRID), PieceModels(structure.polytopes)
+    )
+
+
+def models_on_group(line: ModelLines, count: int) -> Floats:
+    """Return exactly `count` models of a group of a product: all of them in turn, or spread evenly."""
+    models = models_on(line, count) if line.length.any() else line.first
+    return models[
+        np.arange(count) * len(models) // count
+        if len(models) > count
+        else np.arange(count) % len(models)
+    ]

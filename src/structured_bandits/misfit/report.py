@@ -1,0 +1,85 @@
+"""What the e-value says, in words: how sure it is, which arms are to blame, which model is nearest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from structured_bandits.misfit.e_value import MisfitTest, fresh_look_memory, look_at
+from structured_bandits.misfit.likeliest import NOBODY, Likeliest
+from structured_bandits.misfit.looks import Watching
+from structured_bandits.structures.base import Structure
+
+LEVEL = 0.01  # at which a structure is called refuted, unless somebody says otherwise
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """How much speaks against a structure.
+
+    `e_value` is the largest so far. If the structure holds the truth, it ever reaches 1/delta with a
+    probability of at most delta, however often one looks; so `p_value`, its inverse, may be looked at
+    as often as one likes. `arms` has each arm's share in the suspicion that the structure is right but
+    for one arm, at the last pull that counts, the largest first; `model` is the likeliest model then.
+    """
+
+    log_e_value: float
+    pulls: int  # that count: in the order in which they were asked for, up to the oldest that is out
+    arms: dict[str, float]
+    model: str | None
+
+    @property
+    def e_value(self) -> float:
+        """The largest e-value so far, at least 1."""
+        return math.exp(self.log_e_value) if self.log_e_value < 700.0 else math.inf
+
+    @property
+    def p_value(self) -> float:
+        """The smallest level at which the structure is refuted."""
+        return math.exp(-self.log_e_value)
+
+    def refuted(self, level: float = LEVEL) -> bool:
+        """Is the structure refuted at this level?"""
+        return self.p_value <= level
+
+    def __str__(self) -> str:
+        if not self.pulls:
+            return "Nothing speaks against the structure: no reward counts yet."
+        said = f"e-value {self.e_value:.4g}, p-value {self.p_value:.2g} after {self.pulls:,} pulls"
+        if not self.refuted():
+            return f"The rewards do not refute the structure ({said})."
+        blamed = [f"{name} ({share:.0%})" for name, share in self.arms.items() if share >= 0.1]
+        whose = f" The arms to blame: {', '.join(blamed)}." if blamed else ""
+        nearest = f" The nearest model is {self.model}." if self.model is not None else ""
+        return (
+            f"The structure is wrong, or the rewards have changed ({said}).{whose}{nearest} Do not "
+            "trust what follows from it; see 'When the structure is wrong' in the guides."
+        )
+
+
+def misfit_of(structure: Structure, test: MisfitTest, watching: Watching) -> Misfit:
+    """Return what the e-value of a structure says."""
+    memory = fresh_look_memory(test)
+    look = look_at(test, watching.pulls, watching.sums, memory)
+    shares = dict(zip(structure.arm_names, memory.grid.shares.tolist(), strict=True))
+    return Misfit(
+        float(max(watching.largest[0], 0.0)),
+        int(watching.times[0]),
+        dict(sorted(shares.items(), key=lambda each: -each[1])),
+        _model(structure, look.likeliest),
+    )
+
+
+def _model(structure: Any, likeliest: Likeliest) -> str | None:
+    """Return what the likeliest model is called; of polytopes its piece, if there are several."""
+    if likeliest.place == NOBODY:
+        return None
+    if structure.kind == "curves":
+        cells = structure.cells
+        start, end = cells.start[likeliest.place], cells.end[likeliest.place]
+        return str(structure.model_name(start + likeliest.position * (end - start)))
+    if hasattr(structure, "model_names"):
+        return str(structure.model_names[likeliest.place])
+    pieces = getattr(structure, "pieces", ())
+    return str(pieces[likeliest.place].name) if len(pieces) > 1 else None
