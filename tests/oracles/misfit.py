@@ -310,7 +310,7 @@ def possible_positions(
 
 # ------------------------------------------------------------------------------------ polytopes
 
-GAP = Fraction(1, 10**14)  # how far the likelihood found may be below the largest
+GAP = Fraction(1, 10**12)  # how far the likelihood found may be below the largest
 GRAIN = 2**100  # weights of vertices are whole numbers of 1/GRAIN
 
 
@@ -401,24 +401,25 @@ def highest_in_hull(law: Law, corners: list[Vector], pulls: Sequence[int], sums:
         worst = min((j for j in range(len(corners)) if share[j] > 0), key=heights.__getitem__)
         way = [b - a for a, b in zip(corners[worst], corners[best], strict=True)]
 
-        def rises_at(step: Fraction, means: Vector = means, way: Vector = way) -> bool:
-            there = [mu + step * d for mu, d in zip(means, way, strict=True)]
-            return fit(there) > -MP.inf and dot(gradient(there), way) >= 0
+        def at(step: Fraction, means: Vector = means, way: Vector = way) -> Vector:
+            return [mu + step * d for mu, d in zip(means, way, strict=True)]
 
-        step = longest_rise(rises_at, share[worst])
+        def rises(step: Fraction, way: Vector = way, at: Callable[[Fraction], Vector] = at) -> bool:
+            return dot(gradient(at(step)), way) >= 0
+
+        whole = share[worst]  # only there can the likelihood be 0
+        step = whole if fit(at(whole)) > -MP.inf and rises(whole) else longest_rise(rises, whole)
         share[best] += step
         share[worst] -= step
     raise ArithmeticError("the search for the largest likelihood did not settle")
 
 
-def longest_rise(rises_at: Callable[[Fraction], bool], limit: Fraction) -> Fraction:
-    """The longest step up to the limit, in whole grains, at which a concave function still rises."""
-    if rises_at(limit):
-        return limit
+def longest_rise(rises: Callable[[Fraction], bool], limit: Fraction) -> Fraction:
+    """The longest step below the limit, in whole grains, at which a concave function still rises."""
     low, high = 0, int(limit * GRAIN)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if rises_at(Fraction(middle, GRAIN)) else (low, middle)
+        low, high = (middle, high) if rises(Fraction(middle, GRAIN)) else (low, middle)
     return Fraction(low, GRAIN)
 
 

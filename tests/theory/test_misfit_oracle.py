@@ -23,6 +23,7 @@ from oracles.structures import MP, Real, real
 
 F = Fraction
 SHARP = MP.mpf(10) ** -40
+PROVED = MP.mpf(10) ** -12  # what the search in a polytope promises
 TABLE = [[F(1, 2), F(1, 4)], [F(1, 5), F(3, 5)], [F(0), F(1)]]
 
 
@@ -180,23 +181,39 @@ def test_a_polytope_with_two_corners_is_a_piece() -> None:
         for chosen in (None, law):
             curve = log_e_curve([(a, b)], [a, b], pulls, sums, law=chosen)
             hull = log_e_polytope([a, b], [a, b], pulls, sums, law=chosen)
-            assert near(hull, curve, MP.mpf(10) ** -13)
+            assert near(hull, curve, PROVED)
 
 
 def test_a_polytope_fits_best_at_averages_inside_and_at_a_corner() -> None:
-    corners = [[F(0), F(0)], [F(1), F(0)], [F(1), F(1)], [F(0), F(1)]]
+    square = [[F(0), F(0)], [F(1), F(0)], [F(1), F(1)], [F(0), F(1)]]
     for pulls, sums in (([9, 12], [3, 8]), ([500, 70], [1, 70]), ([4, 4], [0, 4])):
         expected = (
             log_e_table(TABLE, pulls, sums) + best_of(TABLE, pulls, sums) - best_fit(pulls, sums)
         )
-        assert near(log_e_polytope(corners, TABLE, pulls, sums), expected, MP.mpf(10) ** -13)
+        assert near(log_e_polytope(square, TABLE, pulls, sums), expected, PROVED)
+
+
+def test_a_polytope_in_three_dimensions_fits_best_at_averages_inside() -> None:
+    corners = [
+        [F(1, 10), F(1, 5), F(1, 2)],
+        [F(9, 10), F(3, 10), F(1, 3)],
+        [F(1, 5), F(1), F(0)],
+        [F(1, 2), F(1, 2), F(1)],
+    ]
+    pulls, sums = (
+        [400, 4000, 60],
+        [170, 2000, F(55, 2)],
+    )  # averages .425, .5 and .4583: equal weights nearly
+    means = [F(s) / n for s, n in zip(sums, pulls, strict=True)]
+    at_averages = log_e_polytope([means], corners, pulls, sums)
+    assert near(log_e_polytope(corners, corners, pulls, sums), at_averages, PROVED)
 
 
 def test_a_polytope_is_cut_to_means_that_rewards_can_have() -> None:
     # the triangle leaves the unit square on the right; within it, arm 0 at 1 goes with arm 1 in [1/4, 3/4]
     triangle, pulls, sums = [[F(0), F(0)], [F(2), F(1, 2)], [F(0), F(1)]], [6, 9], [6, 8]
     edge = log_e_curve([([F(1), F(1, 4)], [F(1), F(3, 4)])], TABLE[:2], pulls, sums)
-    assert near(log_e_polytope(triangle, TABLE[:2], pulls, sums), edge, MP.mpf(10) ** -13)
+    assert near(log_e_polytope(triangle, TABLE[:2], pulls, sums), edge, PROVED)
     beyond = [[F(2), F(0)], [F(3), F(1, 2)], [F(2), F(1)]]
     assert log_e_polytope(beyond, TABLE[:2], pulls, sums) == MP.inf
     assert log_e_polytope(beyond, TABLE[:2], [0, 9], [0, 8]) < MP.inf
