@@ -310,7 +310,7 @@ def possible_positions(
 
 # ------------------------------------------------------------------------------------ polytopes
 
-GAP = Fraction(1, 10**12)  # how far the likelihood found may be below the largest
+GAP = Fraction(1, 10**10)  # how far the likelihood found may be below the largest
 GRAIN = 2**100  # weights of vertices are whole numbers of 1/GRAIN
 
 
