@@ -67,8 +67,9 @@ class Coins:
     """Rewards in a range; their likelihood is that of coins, also between the ends of the range."""
 
     def __init__(self, reward_range: tuple[Any, Any] = (0, 1)) -> None:
-        self.limits = exact(reward_range[0]), exact(reward_range[1])
-        self.low, self.width = self.limits[0], self.limits[1] - self.limits[0]
+        low, high = map(exact, reward_range)
+        self.limits: tuple[Fraction, Fraction] | None = (low, high)
+        self.low, self.width = low, high - low
 
     def log_likelihood(self, mean: Fraction, pulls: int, total: Fraction) -> Real:
         if pulls == 0:
@@ -101,10 +102,13 @@ def log_beta(a: Fraction, b: Fraction) -> Real:
     return MP.loggamma(real(a)) + MP.loggamma(real(b)) - MP.loggamma(real(a + b))
 
 
+UNIT = Coins()
+
+
 class Normal:
     """Normal rewards with this sigma; arm k's mean has the law N(centres[k], ratio sigma**2) in the mixture."""
 
-    limits = None
+    limits: tuple[Fraction, Fraction] | None = None
 
     def __init__(self, sigma: Any, centres: Numbers, ratio: Any) -> None:
         self.sigma, self.ratio, self.centres = exact(sigma), exact(ratio), list(map(exact, centres))
@@ -238,7 +242,7 @@ def arm_shares(
 
 def looks(n: int) -> list[int]:
     """The numbers of pulls up to n after which E is computed: 1 to 100, then 1 % more, rounded up."""
-    found, last = [], 0
+    found, last = list[int](), 0
     while True:
         last += 1 if last < 100 else -(-last // 100)
         if last > n:
@@ -254,10 +258,10 @@ def log_e_curve(
     grid: Table,
     pulls: Sequence[int],
     sums: Numbers,
-    law: Law | None = None,
+    law: Law = UNIT,
 ) -> Real:
     """Log E of pieces ``(means at the start, means at the end)``, affine between; ``grid`` has the models above the line."""
-    law, totals = law or Coins(), list(map(exact, sums))
+    totals = list(map(exact, sums))
     highest = max(
         highest_on_piece(law, list(map(exact, a)), list(map(exact, b)), pulls, totals)
         for a, b in pieces
@@ -315,10 +319,9 @@ GRAIN = 2**100  # weights of vertices are whole numbers of 1/GRAIN
 
 
 def log_e_polytope(
-    vertices: Table, grid: Table, pulls: Sequence[int], sums: Numbers, law: Law | None = None
+    vertices: Table, grid: Table, pulls: Sequence[int], sums: Numbers, law: Law = UNIT
 ) -> Real:
     """Log E of the convex hull of a few vertices; ``grid`` has the models above the line."""
-    law = law or Coins()
     corners = possible_corners(law, [list(map(exact, v)) for v in vertices], pulls)
     highest = highest_in_hull(law, corners, pulls, list(map(exact, sums)))
     return log_e(law, grid, highest, pulls, sums)
@@ -446,7 +449,7 @@ def enumerate_supermartingale(
         for mean, law in zip(row, own, strict=True):
             if sum(p for _, p in law) != 1 or sum(x * p for x, p in law) != exact(mean):
                 raise ValueError(f"the law {law} has not the mean {mean}")
-    coins, n_arms = Coins(), len(table[0])
+    n_arms = len(table[0])
 
     def data(history: History) -> tuple[list[int], Vector]:
         pulls, sums = [0] * n_arms, [ZERO] * n_arms
@@ -458,8 +461,8 @@ def enumerate_supermartingale(
     @cache
     def quotient(i: int, history: History) -> Real:
         pulls, sums = data(history)
-        fit = sum(parts(coins, table, pulls, sums)[i], MP.mpf(0))
-        return numerator(coins, table, pulls, sums, prior) / MP.exp(fit)
+        fit = sum(parts(UNIT, table, pulls, sums)[i], MP.mpf(0))
+        return numerator(UNIT, table, pulls, sums, prior) / MP.exp(fit)
 
     def violation(i: int, history: History) -> Real:
         """The worst one of model i in the histories that begin so and can happen under it."""
