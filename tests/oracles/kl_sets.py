@@ -203,19 +203,24 @@ def sucb_kl(structure: Structure, rewards: Rewards, horizon: int, alpha: float =
     game, factor = Game(structure.n_arms, rewards), real(exact(alpha))
     boxes = KLBoxes(structure, game)
     for t in range(1, horizon + 1):
-        level = factor * log(t)
-        cells = np.flatnonzero(boxes.evaluate(level)).tolist()
-        offers = [boxes.offer(c, 2 * level) for c in cells]
-        if offers:
-            arm = highest(offers, game.trace)
-        else:
-            game.trace.empty += 1
-            arm = highest_upper(game, structure.optimal, lambda _, b=2 * level: b, None)
-        doubts = (boxes.offer(c, 2 * level) for c in boxes.doubtful)
-        if any(not offers or highest([*offers, doubt], Trace()) != arm for doubt in doubts):
-            game.trace.coincidences.append(game.t)  # another arm, or a set that is not empty
-        game.pull(arm)
+        game.pull(sucb_kl_arm(boxes, factor * log(t)))
     return game.trace
+
+
+def sucb_kl_arm(boxes: KLBoxes, level: Real) -> int:
+    """SUCB's arm; a coincidence if rounding could give another arm, or a set that is not empty."""
+    game, budget = boxes.game, 2 * level
+    cells = np.flatnonzero(boxes.evaluate(level)).tolist()
+    offers = [boxes.offer(c, budget) for c in cells]
+    if offers:
+        arm = highest(offers, game.trace)
+    else:
+        game.trace.empty += 1
+        arm = highest_upper(game, boxes.structure.optimal, lambda _: budget, None)
+    doubts = (boxes.offer(c, budget) for c in boxes.doubtful)
+    if any(not offers or highest([*offers, doubt], Trace()) != arm for doubt in doubts):
+        game.trace.coincidences.append(game.t)
+    return arm
 
 
 sae_kl = partial(sae, box=KLBoxes)

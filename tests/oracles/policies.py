@@ -178,17 +178,23 @@ def sucb(
         level, ties = c * log(t), game.trace.ties
         inside = confidence.evaluate(level)
         key = inside.tobytes()
-        if not inside.any():
-            game.trace.empty += 1
-            arm = highest_index(game, structure.optimal, level)
-        elif confidence.straight and key in memo:  # constant means: the set decides alone
+        if confidence.straight and key in memo:  # constant means: the set decides alone
             arm, tied = memo[key]
             game.trace.ties += tied
         else:
-            arm = most_optimistic(confidence, np.flatnonzero(inside), level)
-            memo[key] = arm, game.trace.ties - ties
+            arm = sucb_arm(confidence, inside, level)
+            if inside.any():
+                memo[key] = arm, game.trace.ties - ties
         game.pull(arm)
     return game.trace
+
+
+def sucb_arm(confidence: Confidence, inside: np.ndarray, level: Real) -> int:
+    """SUCB's arm, given the cells that fit."""
+    if inside.any():
+        return most_optimistic(confidence, np.flatnonzero(inside), level)
+    confidence.game.trace.empty += 1
+    return highest_index(confidence.game, confidence.structure.optimal, level)
 
 
 def most_optimistic(confidence: Confidence, cells: np.ndarray, level: Real) -> int:

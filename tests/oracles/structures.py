@@ -243,6 +243,13 @@ class Game:
         self.sums = [0] * n_arms
         self.trace = Trace()
 
+    @classmethod
+    def after(cls, pulls: Sequence[int], sums: Sequence[Any]) -> Game:
+        """A game with these data: what a single decision is made from."""
+        game = cls(len(pulls), [[x] for x in sums])
+        game.counts, game.sums = list(pulls), [game.scaled[x] for x in sums]
+        return game
+
     @property
     def t(self) -> int:
         return len(self.trace.arms)
