@@ -93,7 +93,8 @@ def record(policy: Any, world: Any, horizon: int) -> tuple[Any, int]:
 def fresh_record(world: Any, horizon: int) -> engine.RunRecord:
     """Return the tables of a run."""
     pulls = np.zeros(len(world.means), np.int64)
-    return engine.RunRecord(np.array([horizon]), np.zeros(1), pulls, np.zeros(0, np.int64))
+    sums = np.zeros(len(world.means))
+    return engine.RunRecord(np.array([horizon]), np.zeros(1), pulls, sums, np.zeros(0, np.int64))
 
 
 def profile(name: str, policy: Any, world: Any, horizon: int, runs: int) -> list[Row]:

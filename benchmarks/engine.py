@@ -40,7 +40,9 @@ def play_many(
         np.array([horizon]),
         np.zeros((count, 1)),
         np.zeros((count, len(world.means)), np.int64),
+        np.zeros((count, len(world.means))),
         np.zeros((count, 0), np.int64),
+        np.zeros(count, np.int64),
         np.zeros(count, np.int64),
         np.zeros(count, np.int64),
     )

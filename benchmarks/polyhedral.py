@@ -61,7 +61,11 @@ def decisions(structure: Any, means: Any, planning: bool) -> tuple[float, float,
     rng = np.random.default_rng(2)
     rewards = (rng.random((len(means), PULLS)) < np.asarray(means)[:, None]).astype(np.int64)
     record = engine.RunRecord(
-        np.array([PULLS]), np.zeros(1), np.zeros(len(means), np.int64), np.zeros(0, np.int64)
+        np.array([PULLS]),
+        np.zeros(1),
+        np.zeros(len(means), np.int64),
+        np.zeros(len(means)),
+        np.zeros(0, np.int64),
     )
     policy, world = sb.SUCB(structure), sb.Tape(rewards)
     state, table = policy.init(), engine.fresh_table(world.means)

@@ -170,7 +170,8 @@ def play_coupled(
     state = policy.init()
     rng: Any = CoupledDraws(policy, state, rewards, uniforms, seed)
     arms = np.zeros(horizon, np.int64)
-    record = RunRecord(np.array([horizon]), np.zeros(1), np.zeros(len(rewards), np.int64), arms)
+    pulls, sums = np.zeros(len(rewards), np.int64), np.zeros(len(rewards))
+    record = RunRecord(np.array([horizon]), np.zeros(1), pulls, sums, arms)
     game = Game(world, horizon, True, rng, np.zeros(1, np.int64))
     plans, _ = play(policy, state, game, record, fresh_table(world.means))
     return arms.tolist(), rng, plans

@@ -59,7 +59,7 @@ def gather(experiment: Experiment, options: RunOptions) -> Result:
     first = next(iter(parts.values()))
     tables = {
         key: {name: getattr(part, key)[name] for name, part in parts.items()}
-        for key in ("regret", "pulls", "plans", "empty")
+        for key in ("regret", "pulls", "plans", "empty", "sums", "e_values", "alarms")
     }
     about = {name: part.info["policies"][name] for name, part in parts.items()}
     return Result(checkpoints=first.checkpoints, **tables, info={**first.info, "policies": about})

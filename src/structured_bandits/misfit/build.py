@@ -21,13 +21,18 @@ GRID = 64  # models of a curve or a polytope that are looked at with one arm set
 MOST_ENTRIES = 10_000_000  # of a table: logarithms and memory take six times its size
 
 
-def misfit_test(structure: Structure, bottom: float, top: float, sigma: float) -> MisfitTest | None:
+def misfit_test(
+    structure: Structure, bottom: float, top: float, sigma: float, quick: bool = False
+) -> MisfitTest | None:
     """Return the test of a structure for rewards in a range, or Gaussian ones (bottom = -inf).
 
-    None for tables that are too large to look at again and again.
+    None for tables that are too large to look at again and again, and, if it has to be `quick`, for
+    structures whose likeliest model takes programs to find.
     """
     lines = getattr(structure, "model_lines", None)
     if lines is None or len(lines) > 1:
+        if quick and not hasattr(structure, "boxes"):
+            return None
         return _test_of_pieces(structure, lines, bottom, top, sigma)
     (line,) = lines
     ranges = np.stack(

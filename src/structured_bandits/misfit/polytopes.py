@@ -87,12 +87,13 @@ def highest_likelihood(piece: Polytope, scale: RewardScale, counts: Counts) -> H
         return Highest(-math.inf, None)
     bound = math.inf
     for _ in range(STEPS):
-        means = inside.means(x)
+        means = _possible_means(inside, x, scale)
         value = _value(scale, means, counts)
         rise, bend = _derivatives(scale, means, counts)
         slope = rise @ inside.slopes
         far = maximise(slope, inside.rows, inside.lower, inside.upper)
-        more = far.value - float(slope @ x) if far.status == "optimal" else math.inf
+        reached = float(rise @ (means - inside.intercepts))
+        more = far.value - reached if far.status == "optimal" else math.inf
         bound = min(bound, value + max(more, 0.0))
         if more <= CLOSE:
             break
@@ -104,7 +105,15 @@ def highest_likelihood(piece: Polytope, scale: RewardScale, counts: Counts) -> H
         if better is None:  # as good as numbers allow
             break
         x = better
-    return Highest(bound, inside.means(x))
+    return Highest(bound, _possible_means(inside, x, scale))
+
+
+def _possible_means(piece: Polytope, x: Floats, scale: RewardScale) -> Floats:
+    """Return the means of a model, without what rounding adds beyond the range of the rewards."""
+    means = piece.means(x)
+    if scale.gaussian:
+        return means
+    return np.clip(means, scale.bottom, scale.bottom + scale.width)
 
 
 def _value(scale: RewardScale, means: Floats, counts: Counts) -> float:
@@ -201,7 +210,7 @@ def _along(
     share = 1.0
     for _ in range(60):
         there = x + share * (goal - x)
-        if _value(scale, piece.means(there), counts) > value:
+        if _value(scale, _possible_means(piece, there, scale), counts) > value:
             return np.asarray(there)
         share *= 0.5
     return None

@@ -25,7 +25,9 @@ class Misfit:
     """
 
     log_e_value: float
-    pulls: int  # that count: in the order in which they were asked for, up to the oldest that is out
+    pulls: (
+        int  # that count: in the order in which they were asked for, up to the oldest that is out
+    )
     arms: dict[str, float]
     model: str | None
 

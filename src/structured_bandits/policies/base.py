@@ -46,9 +46,9 @@ class Policy(Record):
     - `takes_memory`: `plan` or `observe` make arrays (or call NumPy functions that do), so the compiled
       engine has to count references, which makes short plans slower (docs/design.md);
     - `randomised`: it draws from `rng`, so equal rewards may give different play;
-    - `in_order`: results matter in the order in which they were asked for. A live agent, whose rewards may
-      come late, calls `hear(state, seen)` when they come and `settle(state, seen)` in that order, instead
-      of `observe`; `settle` returns whether there must be another plan;
+    - `in_order`: results matter in the order in which they were asked for. A live agent, whose rewards
+      may come late, calls `hear(state, seen)` when they come and `settle(state, seen)` in that order,
+      instead of `observe`; `settle` returns whether there must be another plan;
     - `needs_squares`: it uses sums of squared rewards, so they must be known;
     - `asks`: the questions that it asks of a structure's cells (structures/questions.py);
     - `learned`: the fields of its state that hold what it has learned; a snapshot saves them. The other

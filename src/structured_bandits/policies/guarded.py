@@ -9,7 +9,7 @@ import numpy as np
 
 from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_above, checked_at_least
-from structured_bandits.compilable import compilable
+from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.misfit.build import misfit_test
 from structured_bandits.misfit.e_value import LookMemory, MisfitTest, fresh_look_memory
@@ -388,3 +388,19 @@ def ring_if_due(guard: Any, state: GuardState) -> None:
     if state.watching.largest[0] >= guard.alarm:
         state.rung[0] = state.watching.times[0]
         guard.fallback.observe(state.fallback, state.heard)
+
+
+@compilable
+def rung_after(policy: Any, state: Any) -> int:
+    """Return after how many pulls the alarm of a guard rang, NOT_RUNG if it has not."""
+    return int(state.rung[0])
+
+
+@compilable
+def never_rung(policy: Any, state: Any) -> int:
+    """Policies without a guard have no alarm."""
+    return NOT_RUNG
+
+
+#: Return after how many pulls the alarm of a policy rang, NOT_RUNG if it has not or has none.
+alarm_of = chosen_by_class({Guarded: rung_after, GuardedStreaks: rung_after}, never_rung)

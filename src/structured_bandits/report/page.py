@@ -12,6 +12,7 @@ from structured_bandits.errors import FileFormatError, OutputError
 from structured_bandits.plots.labels import NOT_PRINTABLE
 from structured_bandits.policies.reading import READINGS
 from structured_bandits.report.records import FAILS, HOLDS, OPEN, Shown, Statement, Verdict, tally
+from structured_bandits.report.tables import misfit_lines
 from structured_bandits.simulation.result import Result
 from structured_bandits.writing import write_whole
 
@@ -163,7 +164,8 @@ def _result_html(result: Result) -> str:
         ]
         rows.append(cells)
     heads = ("policy", "mean regret", "95 % interval", "median", "width", "parameters")
-    return _table_html(heads, rows)
+    warnings = "".join(f"<p>{_text(line)}</p>" for line in misfit_lines(result))
+    return _table_html(heads, rows) + warnings
 
 
 def _pulls_html(names: tuple[str, ...], result: Result) -> str:

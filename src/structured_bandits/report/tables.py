@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from structured_bandits.plots.labels import printable
 from structured_bandits.report.records import Statement, Verdict, tally
-from structured_bandits.simulation.result import Result
+from structured_bandits.simulation.result import REFUTING, Result
 
 
 def table_text(rows: list[list[str]], widest: int = 60) -> str:
@@ -56,4 +56,17 @@ def regret_text(result: Result) -> str:
                 str(row["width"]),
             ]
         )
-    return table_text(rows)
+    return "\n".join([table_text(rows), *misfit_lines(result)])
+
+
+def misfit_lines(result: Result) -> list[str]:
+    """Return a sentence for each policy whose structure is refuted by the rewards of some runs."""
+    lines = []
+    for name, values in result.e_values.items():
+        refuting = int((values >= REFUTING).sum())
+        if refuting:
+            lines.append(
+                f"{printable(name)}: in {refuting} of {len(values)} runs the rewards refute its "
+                "structure at level 0.01 (e-value of 100 or more): no model in it explains them."
+            )
+    return lines

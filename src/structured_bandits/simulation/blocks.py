@@ -28,6 +28,7 @@ from structured_bandits.simulation.generator import (
     run_starts,
     start_of_run,
 )
+from structured_bandits.simulation.misfits import final_e_values
 from structured_bandits.structures.questions import compiles
 
 Block = dict[str, dict[str, Any]]  # policy name -> kind of table -> a row per run
@@ -45,6 +46,7 @@ class Setting:
     processes: bool  # does a policy run in Python, which needs a process for each worker?
     planning: bool
     record_arms: bool
+    misfit: bool | None  # are e-values computed? None: where that is quick
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,17 @@ def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> 
                 block[name] = _empty_tables(setting, len(runs), len(world.means))
             first = part.start - runs.start
             rows = slice(first, first + len(part))
-            tables = Runs(setting.checkpoints, **{k: v[rows] for k, v in block[name].items()})
+            own = {key: table[rows] for key, table in block[name].items() if key in Runs._fields}
+            tables = Runs(setting.checkpoints, **own)
             play = engine_of(setting.engine, policies[name], world)
             game = Game(world, setting.horizon, setting.planning, rng, stop)
             if layout is None:
                 _play_one_by_one(play, policies[name], game, setting.seed, part, name, tables)
             else:
                 play(policies[name], game, run_starts(layout, setting.seed, part, name), tables)
+            block[name]["e_values"][rows] = final_e_values(
+                policies[name], tables.pulls, tables.sums, setting.misfit
+            )
     return block
 
 
@@ -147,8 +153,11 @@ def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:
     return {
         "regret": np.zeros((runs, len(setting.checkpoints))),
         "pulls": np.zeros((runs, arms), np.int64),
+        "sums": np.zeros((runs, arms)),
+        "e_values": np.zeros(runs),
         "plans": np.zeros(runs, np.int64),
         "empty": np.zeros(runs, np.int64),
+        "alarms": np.zeros(runs, np.int64),
         "arms": np.zeros((runs, setting.horizon if setting.record_arms else 0), np.int64),
     }
 

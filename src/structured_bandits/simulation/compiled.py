@@ -35,6 +35,7 @@ from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.lookahead import LooksAhead
 from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.streaks import StreakLike
+from structured_bandits.policies.guarded import alarm_of
 from structured_bandits.policies.guides import Guide
 from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
 from structured_bandits.simulation import engine
@@ -191,10 +192,10 @@ def foreign_runs(policy: Any, game: engine.Game, starts: RunStarts, runs: engine
     play = _counting[engine.loop_for(type(policy))]
     for place, start in enumerate(starts.words):
         set_generator(starts.memory, start)
-        table = engine.fresh_table(game.world.means)
+        state, table = policy.init(), engine.fresh_table(game.world.means)
         try:
             runs.plans[place], runs.empty[place] = play(
-                policy, policy.init(), game, engine.record_of(runs, place), table
+                policy, state, game, engine.record_of(runs, place), table
             )
         except numba.core.errors.TypingError as error:
             raise ParameterError(
@@ -202,6 +203,7 @@ def foreign_runs(policy: Any, game: engine.Game, starts: RunStarts, runs: engine
                 f"{_cause(str(error))}; simulate with engine='python', or see docs/add-a-policy.md, "
                 f"'Rules for compiled code'. Numba says: {error}"
             ) from None
+        runs.alarms[place] = alarm_of(policy, state)
 
 
 def _cause(said: str) -> str:

@@ -18,6 +18,7 @@ from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.round_robin import first_pulls, write_order
 from structured_bandits.planning.streaks import Streak, StreakLike
+from structured_bandits.policies.guarded import alarm_of
 from structured_bandits.protocol import (
     Now,
     Outcome,
@@ -46,6 +47,7 @@ class RunRecord(NamedTuple):
     checkpoints: Ints  # rising numbers of pulls
     regret: Floats  # at each checkpoint
     pulls: Ints  # of each arm
+    sums: Floats  # of each arm's rewards
     arms: Ints  # of each pull; of length 0 if not wanted
 
 
@@ -55,9 +57,11 @@ class Runs(NamedTuple):
     checkpoints: Ints
     regret: Floats
     pulls: Ints
+    sums: Floats
     arms: Ints
     plans: Ints
     empty: Ints
+    alarms: Ints
 
 
 class Table(NamedTuple):
@@ -81,21 +85,30 @@ def fresh_table(means: Floats) -> Table:
 @compilable
 def record_of(runs: Runs, place: int) -> RunRecord:
     """Return where one of many runs is written down."""
-    return RunRecord(runs.checkpoints, runs.regret[place], runs.pulls[place], runs.arms[place])
+    return RunRecord(
+        runs.checkpoints,
+        runs.regret[place],
+        runs.pulls[place],
+        runs.sums[place],
+        runs.arms[place],
+    )
 
 
-def run(policy: PolicyLike, game: Game, record: RunRecord) -> tuple[int, int]:
-    """Play one run from the start; return the number of plans and of empty confidence sets."""
-    return play(policy, policy.init(), game, record, fresh_table(game.world.means))
+def run(policy: PolicyLike, game: Game, record: RunRecord) -> tuple[int, int, int]:
+    """Play one run from the start; return how many plans and empty sets there were, and the alarm."""
+    state = policy.init()
+    plans, empty = play(policy, state, game, record, fresh_table(game.world.means))
+    return plans, empty, alarm_of(policy, state)
 
 
 def run_many(policy: PolicyLike, game: Game, starts: RunStarts, runs: Runs) -> None:
     """Play many runs, each from its own start of the generator."""
     for place in range(len(starts.words)):
         set_generator(starts.memory, starts.words[place])
-        plans, empty = run(policy, game, record_of(runs, place))
+        plans, empty, alarm = run(policy, game, record_of(runs, place))
         runs.plans[place] = plans
         runs.empty[place] = empty
+        runs.alarms[place] = alarm
 
 
 def play(policy: Any, *run: Any) -> tuple[int, int]:
@@ -144,6 +157,7 @@ def play_plans(
                 seen.sums[arm] = paid.total
                 seen.squares[arm] = paid.squares
                 record.pulls[arm] += quota[arm]
+                record.sums[arm] += paid.total
         policy.observe(state, seen)
         t += length
         plans += 1
@@ -167,6 +181,7 @@ def play_streaks(
         if length < 1:
             raise ParameterError("the policy planned no pull; a plan holds at least one")
         record.pulls[arm] += length
+        record.sums[arm] += paid.total
         t += length
         while reached < len(record.checkpoints) and record.checkpoints[reached] <= t:
             beyond = t - record.checkpoints[reached]

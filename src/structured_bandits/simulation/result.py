@@ -26,6 +26,8 @@ UNCHECKED_FORMAT = 1  # of version 0.1.0, without a checksum
 MARK = b"sha-256 of this file: "
 DIGITS = 64
 UNCHECKED = MARK + b"0" * DIGITS
+TABLES = ("regret", "pulls", "plans", "empty", "arms", "sums", "e_values", "alarms")
+REFUTING = 100.0  # an e-value that refutes a structure at level 0.01
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 
 
@@ -44,6 +46,11 @@ class Result:
     empty: dict[str, Ints]  # runs: how many confidence sets were empty
     arms: dict[str, Ints] = field(default_factory=dict)  # runs x horizon, if recorded
     info: dict[str, Any] = field(default_factory=dict)  # what made it: parameters, seed, versions
+    sums: dict[str, Floats] = field(default_factory=dict)  # runs x arms: of the rewards
+    #: Of each run the e-value against the policy's structure at its end; nan where there is none.
+    e_values: dict[str, Floats] = field(default_factory=dict)
+    #: Of each run after how many pulls the alarm of a `Guarded` policy rang; 0 if it did not.
+    alarms: dict[str, Ints] = field(default_factory=dict)
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -58,8 +65,10 @@ class Result:
     def summary(self, t: int | None = None) -> pandas.DataFrame:
         """Return mean regret, its 95 % Student-t interval, median and quantiles for each policy.
 
-        `t` is one of the checkpoints, by default the last. `width` says the confidence radius that
-        each policy used: compare at equal widths.
+        `t` is one of the checkpoints, by default the last. `empty` is the mean number of empty
+        confidence sets, `refuted` the share of runs whose rewards refute the policy's structure at level
+        0.01 (`e_values` of 100 or more at the end; nan where there are none). `width` says the
+        confidence radius that each policy used: compare at equal widths.
         """
         with needs("Result.summary", extra="simulate"):
             import pandas
@@ -81,8 +90,16 @@ class Result:
             **{f"q{100 * q:02.0f}": float(x) for q, x in zip(QUANTILES, quantiles, strict=True)},
             "plans": float(self.plans[name].mean()),
             "empty": float(self.empty[name].mean()),
+            "refuted": self._refuted(name),
             "width": self.info.get("policies", {}).get(name, {}).get("width", "?"),
         }
+
+    def _refuted(self, name: str) -> float:
+        """Return the share of runs whose rewards refute the structure at level 0.01, nan if unknown."""
+        values = self.e_values.get(name)
+        if values is None or np.isnan(values).any():
+            return math.nan
+        return float((values >= REFUTING).mean())
 
     def _column(self, t: int | None) -> int:
         if t is None:
@@ -136,7 +153,7 @@ class Result:
             "policy": pyarrow.array([name for name in self.policies for _ in range(self.runs)]),
             "run": np.tile(np.arange(self.runs), len(self.policies)),
         }
-        for key in ("regret", "pulls", "plans", "empty", "arms"):
+        for key in TABLES:
             if tables := list(getattr(self, key).values()):
                 columns[key] = _to_arrow(np.concatenate(tables))
         about = {"format": FORMAT, "checkpoints": self.checkpoints.tolist(), "info": self.info}

@@ -45,6 +45,7 @@ def simulate(
     planning: bool = True,
     record_arms: bool = False,
     progress: bool | None = None,
+    misfit: bool | None = None,
 ) -> Result:
     """Play each policy in `world` for `horizon` pulls, `runs` times.
 
@@ -60,9 +61,11 @@ def simulate(
     - `planning=False`: reward-driven policies decide pull by pull.
     - `record_arms`: keep the arm of every pull.
     - `progress`: a bar on standard error; None for one if that is a terminal and it takes a while.
+    - `misfit`: compute the e-value against a policy's structure at the end of each run
+      (`Result.e_values`); None for all structures but polytopes, whose take programs.
     """
     policies = _named(policies)
-    setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms)
+    setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms, misfit)
     for name, policy in policies.items():
         check_together(name, policy, world, setting.horizon)
     warn_of_horizons(policies, setting.horizon)
@@ -85,6 +88,7 @@ def simulate_random(
     planning: bool = True,
     record_arms: bool = False,
     progress: bool | None = None,
+    misfit: bool | None = None,
 ) -> Result:
     """Like `simulate`, with policies and world drawn afresh in each run.
 
@@ -99,7 +103,7 @@ def simulate_random(
         "world": f"drawn by {getattr(draw, '__name__', type(draw).__name__)}, the first: {world!r}",
         "policies": {name: _described(policy) for name, policy in policies.items()},
     }
-    setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms)
+    setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms, misfit)
     warn_of_horizons(policies, setting.horizon)  # here, not in the threads that draw again
     return _run(setting, Draw(draw, len(world.means)), runs, workers, progress, about)
 
@@ -120,6 +124,9 @@ def _run(
         pulls=_gathered(blocks, setting, "pulls"),
         plans=_gathered(blocks, setting, "plans"),
         empty=_gathered(blocks, setting, "empty"),
+        sums=_gathered(blocks, setting, "sums"),
+        e_values=_gathered(blocks, setting, "e_values"),
+        alarms=_gathered(blocks, setting, "alarms"),
         arms=_gathered(blocks, setting, "arms") if setting.record_arms else {},
         info={
             **about,
@@ -156,6 +163,7 @@ def _setting(
     engine: str,
     planning: bool,
     record_arms: bool,
+    misfit: bool | None,
 ) -> Setting:
     if engine not in ENGINES:
         raise ParameterError(f"engine={engine!r}: expected 'compiled' or 'python'")
@@ -169,6 +177,7 @@ def _setting(
         processes=engine == "python" or any(map(needs_python, policies.values())),
         planning=bool(planning),
         record_arms=bool(record_arms),
+        misfit=misfit,
     )
 
 

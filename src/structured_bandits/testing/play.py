@@ -85,9 +85,11 @@ def play_in(
         checkpoints=np.array([horizon]),
         regret=np.zeros((1, 1)),
         pulls=np.zeros((1, len(world.means)), np.int64),
+        sums=np.zeros((1, len(world.means))),
         arms=np.zeros((1, horizon), np.int64),
         plans=np.zeros(1, np.int64),
         empty=np.zeros(1, np.int64),
+        alarms=np.zeros(1, np.int64),
     )
     game = Game(world, horizon, planning, rng, np.zeros(1, np.int64))
     # The engine sets a generator at the start of each run; here it sets memory that nobody reads.
