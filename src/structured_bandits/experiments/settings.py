@@ -28,6 +28,7 @@ from structured_bandits.experiments.policies import build_policy, keys_of
 from structured_bandits.experiments.worlds import Named, Problem, RandomProblems, read_problem
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
+from structured_bandits.structures.files.toml import check_keys
 
 KEYS = {
     "title": str,
@@ -219,19 +220,34 @@ def _experiment(
 def _checked_specs(path: Path, policies: dict[str, Any]) -> dict[str, dict[str, Any]]:
     specs = {}
     for name, spec in policies.items():
-        if not isinstance(spec, dict):
-            raise FileFormatError(f"{path}, policies.{name}={spec!r}: expected a table")
-        kind = spec.get("kind", name)
-        if kind not in POLICIES:
-            accepted = ", ".join(POLICIES)
-            raise FileFormatError(
-                f"{path}, policies.{name}: kind={kind!r} is unknown; accepted are {accepted}"
-            )
-        unknown = [key for key in spec if key != "kind" and key not in keys_of(POLICIES[kind])]
-        if unknown:
-            accepted = ", ".join(("kind", *keys_of(POLICIES[kind])))
-            raise FileFormatError(
-                f"{path}, policies.{name}, {unknown[0]!r}: unknown; accepted are {accepted}"
-            )
-        specs[name] = {**spec, "kind": kind}
+        checked = _checked_spec(path, f"policies.{name}", spec, name)
+        if "guard" in checked:
+            _check_guard(path, f"policies.{name}.guard", checked["guard"])
+        specs[name] = checked
     return specs
+
+
+def _checked_spec(path: Path, place: str, spec: Any, default: str | None) -> dict[str, Any]:
+    """Return the table of a policy, with its kind."""
+    if not isinstance(spec, dict):
+        raise FileFormatError(f"{path}, {place}={spec!r}: expected a table")
+    kind = spec.get("kind", default)
+    if kind not in POLICIES:
+        accepted = ", ".join(POLICIES)
+        raise FileFormatError(f"{path}, {place}: kind={kind!r} is unknown; accepted are {accepted}")
+    keys = ("kind", *keys_of(POLICIES[kind]), *(("guard",) if default is not None else ()))
+    unknown = [key for key in spec if key not in keys]
+    if unknown:
+        raise FileFormatError(
+            f"{path}, {place}, {unknown[0]!r}: unknown; accepted are {', '.join(keys)}"
+        )
+    return {**spec, "kind": kind}
+
+
+def _check_guard(path: Path, place: str, guard: Any) -> None:
+    """Raise unless this is a table that describes a guard."""
+    if not isinstance(guard, dict):
+        raise FileFormatError(f"{path}, {place}={guard!r}: expected a table, {{}} for the defaults")
+    check_keys(guard, f"{path}, {place}", (), ("fallback", "level", "explore"))
+    if "fallback" in guard:
+        _checked_spec(path, f"{place}.fallback", guard["fallback"], None)

@@ -65,6 +65,8 @@ def _prior(structure: Structure, line: ModelLines) -> Any:
 
 def models_on(line: ModelLines, count: int) -> Floats:
     """Return about `count` models of a curve, evenly spread in the parameter, a few on each cell."""
+    if not line.length.any():
+        return line.first
     share = line.length / line.length.sum()
     rows = []
     for first, last, part in zip(line.first, line.last, share, strict=True):
@@ -94,9 +96,7 @@ def _test_of_pieces(
 
 def models_on_group(line: ModelLines, count: int) -> Floats:
     """Return exactly `count` models of a group of a product: all of them in turn, or spread evenly."""
-    models = models_on(line, count) if line.length.any() else line.first
-    return models[
-        np.arange(count) * len(models) // count
-        if len(models) > count
-        else np.arange(count) % len(models)
-    ]
+    models = models_on(line, count)
+    places = np.arange(count)
+    spread = places * len(models) // count if len(models) > count else places % len(models)
+    return models[spread]

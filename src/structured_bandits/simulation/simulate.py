@@ -17,6 +17,7 @@ from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_count
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import Policy
+from structured_bandits.policies.guarded import Guarded
 from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation.blocks import (
     Block,
@@ -146,7 +147,8 @@ def _gathered(blocks: list[Block], setting: Setting, key: str) -> dict[str, Any]
 
 def _named(policies: Mapping[str, PolicyLike] | PolicyLike) -> dict[str, PolicyLike]:
     if not isinstance(policies, Mapping):
-        return {type(policies).__name__: policies}
+        kind = Guarded if isinstance(policies, Guarded) else type(policies)
+        return {kind.__name__: policies}
     if not policies:
         raise ParameterError("policies: none given")
     for name in policies:
