@@ -6,7 +6,7 @@
 If the structure holds the truth, the probability that E is ever 1/delta or more is at most delta,
 whatever policy plays and however often one looks: divided by the likelihood of the true model the
 numerator is a non-negative supermartingale that starts at 1, and E is below that (Ville's inequality;
-docs/mathematics.md 2.22). It counts rewards in the order in which their pulls were asked for.
+docs/mathematics.md 7). It counts rewards in the order in which their pulls were asked for.
 """
 
 from __future__ import annotations
