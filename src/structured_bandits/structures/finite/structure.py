@@ -88,10 +88,10 @@ class FiniteStructure(Structure):
         """Read a CSV file: a header with arm names, a row per model.
 
         The first column holds model names if its header is empty or "model", or if no cell of it is
-        a number. A first line that looks like means is refused; `header=True` says that its numbers are
-        names, such as prices.
+        a number. A first line that looks like means of such rewards is refused; `header=True` says that
+        its numbers are names, such as prices.
         """
-        means, arms, models = read_table(path, header)
+        means, arms, models = read_table(path, header, reward_range)
         return cls(means, arms, models, prior, reward_range)
 
     @classmethod
