@@ -82,7 +82,7 @@ def checked_in_range(means: Any, reward_range: Any) -> tuple[Floats, Range]:
     low, high = checked_range("reward_range", reward_range)
     if vector.min() < low or vector.max() > high:
         raise ParameterError(
-            f"means={vector}: means of rewards in [{low:g}, {high:g}] lie in there"
+            f"means={vector}: expected means in [{low:g}, {high:g}], where the rewards lie"
         )
     return vector, (low, high)
 

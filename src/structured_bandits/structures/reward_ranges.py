@@ -11,8 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
-from structured_bandits.warn import warn_user
+from structured_bandits.errors import StructureError
 
 Range = tuple[float, float]
 UNIT: Range = (0.0, 1.0)
@@ -53,27 +52,3 @@ def multiplied(reward_range: Range | None, factors: Floats) -> Range | None:
         return None
     ends = np.outer(factors, reward_range)
     return float(ends.min()), float(ends.max())
-
-
-def warn_if_outside(means: Floats, reward_range: Range | None = None) -> None:
-    """Warn when means leave the range of rewards; they are used as they are (errata, I-11)."""
-    low, high = UNIT if reward_range is None else reward_range
-    if not means.size or (means.min() >= low and means.max() <= high):
-        return
-    if reward_range is not None:
-        warn_user(
-            f"reward_range=({low:g}, {high:g}): the structure holds means from {means.min():g} to "
-            f"{means.max():g}, which such rewards cannot have; they are used as they are",
-            MeansOutsideUnitIntervalWarning,
-        )
-        return
-    percent = (
-        f" The largest is {means.max():g}: are these percentages? Divide by 100."
-        if means.min() >= 0.0 and means.max() <= 100.0
-        else ""
-    )
-    warn_user(
-        "the structure holds means outside [0, 1]; they are used as they are."
-        f"{percent} If the rewards have another range, declare it: reward_range=…",
-        MeansOutsideUnitIntervalWarning,
-    )

@@ -14,13 +14,13 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.checks import checked_weights
 from structured_bandits.errors import StructureError
-from structured_bandits.structures.base import Structure, bytes_of, checked_means
+from structured_bandits.structures.base import Structure, bytes_of, checked_means, warn_if_outside
 from structured_bandits.structures.curves.cells import TIE, IntervalCells
 from structured_bandits.structures.curves.distances import CurveDistances
 from structured_bandits.structures.curves.envelope import envelope
 from structured_bandits.structures.polyhedral.polytope import Polytope, point, segment
 from structured_bandits.structures.questions import ModelLines
-from structured_bandits.structures.reward_ranges import Range, warn_if_outside
+from structured_bandits.structures.reward_ranges import Range
 
 Closed = Literal["left", "right", "both", "neither"]
 

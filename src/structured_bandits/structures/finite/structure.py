@@ -20,13 +20,14 @@ from structured_bandits.structures.base import (
     checked_means,
     checked_names,
     index_of,
+    warn_if_outside,
 )
 from structured_bandits.structures.files.csv import read_table
 from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.finite.distances import FiniteDistances
 from structured_bandits.structures.polyhedral.polytope import Polytope, point
 from structured_bandits.structures.questions import ModelLines
-from structured_bandits.structures.reward_ranges import Range, warn_if_outside
+from structured_bandits.structures.reward_ranges import Range
 
 if TYPE_CHECKING:
     import pandas

@@ -20,13 +20,13 @@ from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box, Data, Prospect
 from structured_bandits.programs.linear import TOLERANCE
-from structured_bandits.structures.base import Structure, hash_of
+from structured_bandits.structures.base import Structure, hash_of, warn_if_outside
 from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.polyhedral.difference_cells import difference_cells
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure, mean_ranges
 from structured_bandits.structures.questions import ModelLines, forget_history
-from structured_bandits.structures.reward_ranges import UNIT, Range, hull, warn_if_outside
+from structured_bandits.structures.reward_ranges import UNIT, Range, hull
 from structured_bandits.structures.spans import SpanCells, SpanWork
 
 FEW_PIECES = 200  # more are not listed before theory asks for them

@@ -12,7 +12,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.programs.linear import TOLERANCE, maximise
-from structured_bandits.structures.base import Structure, index_of
+from structured_bandits.structures.base import Structure, index_of, warn_if_outside
 from structured_bandits.structures.polyhedral.cells import PolytopeCells
 from structured_bandits.structures.polyhedral.difference_cells import (
     DifferenceCells,
@@ -20,7 +20,7 @@ from structured_bandits.structures.polyhedral.difference_cells import (
 )
 from structured_bandits.structures.polyhedral.distances import PolyhedralDistances
 from structured_bandits.structures.polyhedral.polytope import Polytope
-from structured_bandits.structures.reward_ranges import Range, warn_if_outside
+from structured_bandits.structures.reward_ranges import Range
 
 
 @dataclass(frozen=True, order=True)
