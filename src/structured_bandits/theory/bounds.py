@@ -55,11 +55,18 @@ def bounds_table(
             graves_lai_bound(truth, horizon, "gaussian", sigma),
             constant_regret(truth, horizon, sigma, convergence),
         ]
-    ranges = [getattr(policy, "reward_range", None) for policy in policies.values()]
-    declared = [each for each in ranges if each is not None] or [truth.structure.range_of_rewards]
-    for reward_range in dict.fromkeys(declared):
+    for reward_range in _declared_ranges(truth.structure, policies):
         rows.append(graves_lai_bound(truth, horizon, "bernoulli", reward_range=reward_range))
     return pandas.DataFrame([bound.row() for bound in rows])
+
+
+def _declared_ranges(
+    structure: Structure, policies: Mapping[str, PolicyLike]
+) -> list[tuple[float, float]]:
+    """Return the ranges of rewards that the policies declare, that of the structure if none does."""
+    ranges = [getattr(policy, "reward_range", None) for policy in policies.values()]
+    declared = dict.fromkeys((each[0], each[1]) for each in ranges if each is not None)
+    return list(declared) or [structure.range_of_rewards]
 
 
 def _named(policies: Any) -> dict[str, PolicyLike]:
