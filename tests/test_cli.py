@@ -181,7 +181,7 @@ def test_known_best_mean_is_neither_ruled_out_nor_promised(tmp_path: Path) -> No
         ("a.csv", "A,B\n" + "1" * 200_000 + ",0.1\n", "a.csv, line 2: field larger than field limit"),
         ("a.toml", "pieces = 3\n", "a.toml: expected a table [[pieces]] for each piece, found none"),
         ("a.toml", "x = \n", "a.toml: Invalid value (at line 1, column 5); expected TOML"),
-        ("a.toml", "piece = 1\n", "a.toml, 'piece': unknown; without a 'kind' accepted are 'arms' and 'pieces'"),
+        ("a.toml", "piece = 1\n", "a.toml, 'piece': unknown; without a 'kind' accepted are arms, pieces, prior, reward_range"),
         ("a.toml", "pieces = [1]\n", "pieces[0]: expected a table with start, end"),
         ("a.toml", LEFT.replace("start = 0.33", "begin = 0.33"), "pieces[1] (line 9), 'begin': unknown; accepted are start, end, at_start, at_end, closed"),
         ("a.toml", LEFT.replace("end = 0.66", ""), "pieces[1] (line 9): 'end' is missing"),
@@ -323,7 +323,7 @@ at_most = 0.25
         ('kind = "unstructured"\nn_arms = 2\n[[constraints]]\nweights = {7 = 1}', "arm='7' is unknown"),
         ('kind = "unstructured"\nn_arms = 2\n[[constraints]]\nweights = {1 = "a"}', "constraints[0]: expected numbers"),
         ('kind = "unstructured"\nn_arms = 2\nfactors = [1, 2, 3]', "factors=[1, 2, 3]: expected a number"),
-        ('n_arms = 2', "'n_arms': unknown; without a 'kind' accepted are 'arms' and 'pieces'"),
+        ('n_arms = 2', "'n_arms': unknown; without a 'kind' accepted are arms, pieces, prior, reward_range"),
     ],
 )  # fmt: skip
 def test_descriptions_that_are_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ BAD_PARAMETERS: list[tuple[Callable[[], Any], str]] = [
         "sigma=None: unbounded rewards (reward_range=None) need a sigma",
     ),
     (lambda: sb.UCB(R, sigma=0), "sigma=0: expected a finite number > 0"),
-    (lambda: sb.Bernoulli([1.2]), "means of 0/1 rewards lie in [0, 1]"),
+    (lambda: sb.Bernoulli([1.2]), "expected means in [0, 1], where the rewards lie"),
     (lambda: sb.Bernoulli([[0.5]]), "means: shape (1, 1); expected a mean per arm"),
     (lambda: sb.Bernoulli([NAN]), "means must be finite"),
     (lambda: sb.Bernoulli("x"), "means='x': expected a mean per arm"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from structured_bandits import sources  # stays first: it hashes what is about to be loaded
 from structured_bandits.environments.bernoulli import Bernoulli
+from structured_bandits.environments.bounded import Bounded
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.environments.tape import Tape
 from structured_bandits.errors import (
@@ -103,6 +104,7 @@ __all__ = [
     "Agent",
     "Analysis",
     "Bernoulli",
+    "Bounded",
     "Constraint",
     "CurveStructure",
     "Decision",

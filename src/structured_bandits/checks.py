@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from structured_bandits.errors import ParameterError
 
 _PLAIN = {float, int, np.float64, np.int64}
+SMALLEST, LARGEST = 1e-100, 1e100  # of parameters: their squares and products stay finite numbers
 
 
 def checked_above(name: str, value: Any, bound: float) -> float:
@@ -67,6 +68,40 @@ def _checked_number(name: str, value: Any, accepted: str, holds: Callable[[float
     if isinstance(value, (bool, str)) or not math.isfinite(number) or not holds(number):
         raise ParameterError(f"{name}={value!r}: expected {accepted}")
     return number
+
+
+def checked_range(name: str, value: Any, otherwise: str = "") -> tuple[float, float]:
+    """Return the ends of a range of rewards; `otherwise` says what else is accepted, as in " or None".
+
+    >>> checked_range("reward_range", [0, 10])
+    (0.0, 10.0)
+    """
+    ends = numbers(value)
+    if ends is None or ends.shape != (2,):
+        raise ParameterError(f"{name}={value!r}: expected a pair (low, high){otherwise}")
+    low, high = ends.tolist()
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ParameterError(
+            f"{name}={value!r}: needs finite low < high{otherwise and ','}{otherwise}"
+        )
+    if not (high - low >= SMALLEST and max(abs(low), abs(high)) <= LARGEST):
+        raise ParameterError(
+            f"{name}={value!r}: expected ends up to {LARGEST:g} that are at least {SMALLEST:g} apart; "
+            "use other units"
+        )
+    return low + 0.0, high + 0.0  # so that -0.0 is 0.0
+
+
+def checked_weights(prior: Any, count: int, what: str) -> NDArray[np.float64]:
+    """Return the positive weights of a prior, one for each model or piece, as `what` says."""
+    weights = numbers(prior)
+    if weights is None or weights.shape != (count,):
+        raise ParameterError(f"prior={prior!r}: expected {count} numbers, one for each {what}")
+    if not (np.isfinite(weights).all() and (weights > 0.0).all()):
+        raise ParameterError(
+            f"prior={prior!r}: expected positive numbers; leave out a {what} that is impossible"
+        )
+    return weights
 
 
 def checked_count(name: str, value: Any, least: int = 1) -> int:

@@ -56,10 +56,8 @@ def main() -> None:
     "--rewards",
     nargs=2,
     type=float,
-    default=(0.0, 1.0),
-    show_default=True,
     metavar="LOW HIGH",
-    help="Range of the rewards.",
+    help="Range of the rewards; that of the structure, or 0 1.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option(
@@ -71,7 +69,7 @@ def analyse(
     horizon: int,
     beta: float,
     family: str,
-    rewards: tuple[float, float],
+    rewards: tuple[float, float] | None,
     as_json: bool,
     figure: Path | None,
 ) -> None:
@@ -92,7 +90,7 @@ def analyse(
         data = analysis_data(analysis, horizon, beta, family, rewards)
     click.echo(json.dumps(data, indent=2, ensure_ascii=False) if as_json else analysis_text(data))
     if figure is not None:
-        _draw(analysis, horizon, beta, rewards[1] - rewards[0], figure)
+        _draw(analysis, horizon, beta, data["reward_range"], figure)
         click.echo(f"figure: {figure}", err=True)
 
 
@@ -241,7 +239,7 @@ def _check_figure(path: Path) -> None:
         raise Complaint(f"--figure {error}") from None
 
 
-def _draw(analysis: Any, horizon: int, beta: float, width: float, path: Path) -> None:
+def _draw(analysis: Any, horizon: int, beta: float, rewards: list[float], path: Path) -> None:
     with _complaints(), needs("--figure", extra="report"):
         from matplotlib.figure import Figure
 
@@ -249,6 +247,6 @@ def _draw(analysis: Any, horizon: int, beta: float, width: float, path: Path) ->
     from structured_bandits.report.figures import write_figure
 
     figure = Figure(figsize=figure_size(analysis.structure), layout="constrained")
-    draw_structure(analysis, horizon, beta, figure.subplots(), width)
+    draw_structure(analysis, horizon, beta, figure.subplots(), rewards[1] - rewards[0])
     with _complaints():
         write_figure(figure, path)

@@ -42,4 +42,4 @@ class SlowSimulationWarning(UserWarning):
 
 
 class MeansOutsideUnitIntervalWarning(UserWarning):
-    """A structure holds means outside [0, 1] (erratum I-11)."""
+    """A structure holds means outside the range of its rewards, [0, 1] unless it declares another."""

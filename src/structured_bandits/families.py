@@ -96,7 +96,7 @@ FAMILIES = {
     for family in (
         Family(
             "bernoulli",
-            "rewards are 0 or 1, and the mean is the probability of a 1",
+            "rewards are 0 or 1, or the ends of another range, and the mean tells how likely which is",
             Divergence(kl_bernoulli, _bernoulli_slope, _bernoulli_curvature, 0.0, 1.0),
         ),
         Family(
@@ -127,8 +127,11 @@ def checked_family(name: Any, accepted: Iterable[str] = tuple(FAMILIES)) -> str:
     return name
 
 
-def divergence_of(name: Any) -> Divergence:
+def divergence_of(name: Any, reward_range: tuple[float, float] = (0.0, 1.0)) -> Divergence:
     """Return the divergence of a family; raise if its means do not determine one.
+
+    Bernoulli rewards are the ends of the `reward_range`. Units change nothing: they are as hard to tell
+    apart as coins whose means are the shares of the range.
 
     Why Bernoulli rewards stand in for bounded ones: replace a reward x in [0, 1] by a coin that shows 1
     with probability x. The mean stays, and no processing of data makes laws easier to tell apart.
@@ -143,4 +146,20 @@ def divergence_of(name: Any) -> Divergence:
             "Graves-Lai bound is not defined; take family='bernoulli' for rewards in [0, 1]: of all "
             "that have the same means, those that are 0 or 1 are the hardest to tell apart"
         )
-    return parametric[checked_family(name, parametric)]
+    divergence = parametric[checked_family(name, parametric)]
+    plain = math.isinf(divergence.lowest) or tuple(reward_range) == (0.0, 1.0)
+    return divergence if plain else _stretched(divergence, *reward_range)
+
+
+def _stretched(coin: Divergence, low: float, high: float) -> Divergence:
+    """Return the divergence of rewards that are `low` or `high`, by their means."""
+    width = high - low
+
+    def by_shares(of_means: OfMeans, power: int) -> OfMeans:
+        return lambda p, q, sigma: (
+            of_means((p - low) / width, (q - low) / width, sigma) / width**power
+        )
+
+    return Divergence(
+        by_shares(coin.value, 0), by_shares(coin.slope, 1), by_shares(coin.curvature, 2), low, high
+    )

@@ -212,8 +212,8 @@ def test_errors() -> None:
         sb.OSSB(3, exact=1)  # type: ignore[arg-type]
     with pytest.raises(sb.ParameterError, match=r"model '3' has a mean of 0.88"):
         sb.OSSB(RIGHT, reward_range=(0.0, 0.86))
-    with pytest.raises(sb.ParameterError, match="on curves and polytopes OSSB takes rewards in"):
-        sb.OSSB(figure1_left(), reward_range=(0.0, 2.0))
+    with pytest.raises(sb.ParameterError, match="give a range that holds all means"):
+        sb.OSSB(figure1_left(), reward_range=(0.0, 0.5))
     with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
         wide = sb.CurveStructure([sb.Piece(0, 1, [0.5, 0.25], [1.5, 0.25])])
     with pytest.raises(sb.ParameterError, match=r"has means from 0.25 to 1.5"):

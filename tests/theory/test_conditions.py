@@ -152,10 +152,10 @@ def test_bernoulli_needs_probabilities() -> None:
     with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
         structure = sb.FiniteStructure([[0.8, 0.3], [0.8, 1.2]])
     analysis = sb.analyse(structure, 0)
-    with pytest.raises(sb.ParameterError, match=r"a mean of 1\.2 is no probability"):
+    with pytest.raises(sb.ParameterError, match=r"a mean of 1\.2 is outside \[0, 1\]"):
         analysis.lower_bound("bernoulli")
     table = analysis.bounds(SMALL)
-    assert "no probability" in why(table, "Graves–Lai, Bernoulli")
+    assert "is outside [0, 1]" in why(table, "Graves–Lai, Bernoulli")
     assert row(table, "Graves–Lai, Gaussian").valid
 
 

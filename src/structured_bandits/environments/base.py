@@ -14,8 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.checks import checked_range
 from structured_bandits.errors import ParameterError
 from structured_bandits.records import Record
+
+Range = tuple[float, float]
 
 
 class World(Record, ABC):
@@ -54,6 +57,39 @@ class World(Record, ABC):
     def __repr__(self) -> str:
         shown = np.array2string(self.means, precision=4, separator=", ", threshold=8)
         return f"{type(self).__name__}({shown})"
+
+
+class RangedWorld(World):
+    """Mixin of worlds whose rewards lie in a range: from their field `bottom` to their field `top`."""
+
+    bottom: float
+    top: float
+
+    def reward_range(self) -> Range:
+        """Return the range of the rewards."""
+        return self.bottom, self.top
+
+    def __repr__(self) -> str:
+        shown = super().__repr__()
+        if self.reward_range() == (0.0, 1.0):
+            return shown
+        return f"{shown[:-1]}, reward_range={self.reward_range()})"
+
+
+def checked_in_range(means: Any, reward_range: Any) -> tuple[Floats, Range]:
+    """Return a vector of means that rewards in the range can have, and the range."""
+    vector = checked_vector("means", means)
+    low, high = checked_range("reward_range", reward_range)
+    if vector.min() < low or vector.max() > high:
+        raise ParameterError(
+            f"means={vector}: expected means in [{low:g}, {high:g}], where the rewards lie"
+        )
+    return vector, (low, high)
+
+
+def shares_of(means: Floats, bottom: float, top: float) -> Floats:
+    """Return where means lie in the range, from 0 to 1."""
+    return np.minimum((means - bottom) / (top - bottom), 1.0)
 
 
 def checked_vector(name: str, values: Any) -> Floats:

@@ -1,4 +1,4 @@
-"""Rewards of 0 and 1."""
+"""Rewards of 0 and 1, or of the low and the high end of another range."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
-from structured_bandits.environments.base import World, checked_vector
+from structured_bandits.environments.base import Range, RangedWorld, checked_in_range, shares_of
 from structured_bandits.environments.negative_binomial import ones_before
-from structured_bandits.errors import ParameterError
 from structured_bandits.protocol import Paid
 
 FEW = 64  # pulls that are taken back as fast as a stop is drawn
@@ -18,79 +17,93 @@ FEW = 64  # pulls that are taken back as fast as a stop is drawn
 
 class _Bernoulli(NamedTuple):
     means: Floats
+    shares: Floats  # the probabilities of the high reward
+    bottom: float
+    top: float
 
 
-class Bernoulli(World, _Bernoulli):
+class Bernoulli(RangedWorld, _Bernoulli):
     """Arm i pays 1 with probability means[i], else 0; a block is one binomial draw.
+
+    With another `reward_range` it pays the high end or the low end, so that its mean is means[i].
 
     >>> Bernoulli([0.8, 0.7])
     Bernoulli([0.8, 0.7])
+    >>> Bernoulli([8, 7], reward_range=(0, 10))
+    Bernoulli([8., 7.], reward_range=(0.0, 10.0))
     """
 
-    def __new__(cls, means: Any) -> Bernoulli:
+    def __new__(cls, means: Any, reward_range: Range = (0.0, 1.0)) -> Bernoulli:
         """Check the means."""
-        vector = checked_vector("means", means)
-        if vector.min() < 0.0 or vector.max() > 1.0:
-            raise ParameterError(f"means={vector}: means of 0/1 rewards lie in [0, 1]")
-        return super().__new__(cls, vector)
+        vector, (bottom, top) = checked_in_range(means, reward_range)
+        return super().__new__(cls, vector, shares_of(vector, bottom, top), bottom, top)
 
     @property
     def family(self) -> str:
-        """Rewards of 0 and 1."""
-        return "bernoulli"
-
-    def reward_range(self) -> tuple[float, float]:
-        """Return (0, 1)."""
-        return 0.0, 1.0
+        """Rewards of 0 and 1; those of another range are bounded ones."""
+        return "bernoulli" if self.reward_range() == (0.0, 1.0) else "bounded"
 
     def noise(self) -> float:
-        """Return 1/2 (Hoeffding)."""
-        return 0.5
+        """Return half the width of the range, 1/2 for 0 and 1 (Hoeffding)."""
+        return 0.5 * (self.top - self.bottom)
 
     def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> Paid:
-        """Pay `count` rewards: a single one by one uniform, more by a binomial; 0 and 1 are squares."""
-        if count == 1:
-            ones = 1.0 if rng.random() < self.means[arm] else 0.0
-        else:
-            ones = float(rng.binomial(count, self.means[arm]))
-        return Paid(count, ones, ones)
+        """Pay `count` rewards: a single one by one uniform, more by a binomial."""
+        return paid_for(count, high_rewards(self.shares[arm], count, rng), self.bottom, self.top)
 
     def draw_until(
         self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
     ) -> Paid:
-        """Pull until there are more than `misses` zeros, at most `count` times.
+        """Pull until there are more than `misses` low rewards, at most `count` times.
 
-        All pulls are drawn at once. If they have too many zeros, the stop came before the last pull.
+        All pulls are drawn at once. If they have too many misses, the stop came before the last pull.
         Where few pulls are likely to be in excess, they are taken back one by one; otherwise the stop
         is drawn anew, given that it came in time (docs/planning.md 1.3). Which of the two must not
         depend on what was drawn.
         """
-        mean = self.means[arm]
-        ones = self.draw(arm, pulls, count, rng).total
+        share = self.shares[arm]
+        ones = high_rewards(share, count, rng)
         if count - ones <= misses:
-            return Paid(count, ones, ones)
-        if (count - FEW) * (1.0 - mean) < misses + 1:
-            return taken_back(count, count - ones, misses, rng)
-        before = ones_before(misses + 1, mean, rng)
+            return paid_for(count, ones, self.bottom, self.top)
+        if (count - FEW) * (1.0 - share) < misses + 1:
+            made = taken_back(count, count - ones, misses, rng)
+            return paid_for(made, float(made - misses - 1), self.bottom, self.top)
+        before = ones_before(misses + 1, share, rng)
         while misses + 1 + before > count:
-            before = ones_before(misses + 1, mean, rng)
-        return Paid(misses + 1 + before, float(before), float(before))
+            before = ones_before(misses + 1, share, rng)
+        return paid_for(misses + 1 + before, float(before), self.bottom, self.top)
 
     def most_paid(self) -> float:
-        """Return 1."""
-        return 1.0
+        """Return the high end of the range."""
+        return self.top
 
 
 @compilable
-def taken_back(count: int, zeros: float, misses: int, rng: np.random.Generator) -> Paid:
-    """Take pulls back from the end of a block until its last one is the zero at which to stop.
+def high_rewards(share: float, count: int, rng: np.random.Generator) -> float:
+    """Draw how many of `count` rewards are the high one, which comes with probability `share`."""
+    if count == 1:
+        return 1.0 if rng.random() < share else 0.0
+    return float(rng.binomial(count, share))
 
-    Each of the orders in which they may have come is equally likely: the last is a zero with the share
-    of zeros among them.
+
+@compilable
+def paid_for(count: int, ones: float, bottom: float, top: float) -> Paid:
+    """Return what `count` pulls pay of which `ones` pay the high reward."""
+    zeros = count - ones
+    total, squares = zeros * bottom + ones * top, zeros * (bottom * bottom) + ones * (top * top)
+    return Paid(count, total, squares)
+
+
+@compilable
+def taken_back(count: int, zeros: float, misses: int, rng: np.random.Generator) -> int:
+    """Take pulls back from the end of a block until its last one is the miss at which to stop.
+
+    Return how many are left. Each of the orders in which they may have come is equally likely: the last
+    is a miss with the share of misses among them.
     """
     while True:
         if rng.random() * count < zeros:
             if zeros == misses + 1:
-                return Paid(count, count - zeros, count - zeros)
+                return count
             zeros -= 1.0
         count -= 1

@@ -13,7 +13,9 @@ caption = "Which policy finds the right offer soonest?"
 structure = "models.csv"
 # The true model, by name (for curves: the parameter), or a list of means.
 truth = "families"
-# rewards = "bernoulli" (0 or 1), or "gaussian" with a sigma, say sigma = 0.5.
+# rewards = "bernoulli" (0 or 1), "bounded" (anything between, with a spread, say spread = 0.25), or
+# "gaussian" (with a sigma, say sigma = 0.5). If they lie in another range, tell the structure so:
+# structure = {file = "models.csv", reward_range = [0, 10]}
 rewards = "bernoulli"
 horizon = 10_000
 runs = 100

@@ -16,7 +16,7 @@ from typing import Any
 
 from numpy.random import default_rng
 
-from structured_bandits.checks import checked_above, checked_count
+from structured_bandits.checks import checked_count
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import (
     FileFormatError,
@@ -25,7 +25,13 @@ from structured_bandits.errors import (
     StructuredBanditsError,
 )
 from structured_bandits.experiments.policies import build_policy, keys_of
-from structured_bandits.experiments.worlds import Named, Problem, RandomProblems, read_problem
+from structured_bandits.experiments.worlds import (
+    Named,
+    Problem,
+    RandomProblems,
+    read_problem,
+    read_rewards,
+)
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
 from structured_bandits.structures.files.toml import check_keys
@@ -39,6 +45,7 @@ KEYS = {
     "truth": (str, int, float, list, dict),
     "rewards": str,
     "sigma": (int, float),
+    "spread": (int, float),
     "horizon": int,
     "runs": int,
     "checkpoints": int,
@@ -188,8 +195,7 @@ def _experiment(
         path,
         content["structure"],
         content.get("truth"),
-        content.get("rewards", "bernoulli"),
-        checked_above("sigma", content.get("sigma", 0.5), 0.0),
+        read_rewards(path, content),
         named,
     )
     if figure == "structure" and isinstance(problem, RandomProblems):
@@ -208,7 +214,9 @@ def _experiment(
         checkpoints=checked_count("checkpoints", content.get("checkpoints", 200)),
         problem=problem,
         specs=specs,
-        plain={key: content.get(key) for key in ("truth", "rewards", "sigma", "structure")},
+        plain={
+            key: content.get(key) for key in ("truth", "rewards", "sigma", "spread", "structure")
+        },
     )
     with warnings.catch_warnings():  # random structures leave [0, 1] on purpose
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)

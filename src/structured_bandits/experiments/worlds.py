@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from structured_bandits.checks import checked_above
 from structured_bandits.environments.bernoulli import Bernoulli
+from structured_bandits.environments.bounded import Bounded
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.information.truth import true_means
@@ -20,6 +22,8 @@ from structured_bandits.structures.files.paths import shortened
 from structured_bandits.structures.files.toml import build_structure, check_keys
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 
+PlayedWorld = Bernoulli | Bounded | Gaussian
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -27,7 +31,7 @@ class Problem:
 
     structure: Structure
     truth: Any
-    world: Bernoulli | Gaussian
+    world: PlayedWorld
 
 
 @dataclass(frozen=True)
@@ -41,17 +45,48 @@ class RandomProblems:
 Named = Mapping[str, Callable[[], Structure] | RandomProblems]
 
 
+@dataclass(frozen=True)
+class RewardLaw:
+    """How the rewards of an experiment are drawn around their means: its `rewards`, and what they take.
+
+    Bernoulli and bounded ones follow the range that the structure declares.
+    """
+
+    kind: str = "bernoulli"  # or "bounded", "gaussian"
+    sigma: float = 0.5  # of Gaussian rewards
+    spread: float = 0.25  # of bounded ones
+
+    def world(self, structure: Structure, means: Any) -> PlayedWorld:
+        """Return the world that pays these means."""
+        if self.kind == "gaussian":
+            return Gaussian(means, self.sigma)
+        if self.kind == "bounded":
+            return Bounded(means, structure.range_of_rewards, self.spread)
+        return Bernoulli(means, structure.range_of_rewards)
+
+
+def read_rewards(path: Path, content: Mapping[str, Any]) -> RewardLaw:
+    """Return the law of the rewards that an experiment file asks for."""
+    kind = content.get("rewards", "bernoulli")
+    if kind not in ("bernoulli", "bounded", "gaussian"):
+        raise FileFormatError(
+            f"{path}, rewards={kind!r}: accepted are 'bernoulli', 'bounded' and 'gaussian'"
+        )
+    if "spread" in content and kind != "bounded":
+        raise FileFormatError(
+            f"{path}, spread={content['spread']!r}: it is for rewards = 'bounded', not for {kind!r}"
+        )
+    sigma = checked_above("sigma", content.get("sigma", 0.5), 0.0)
+    return RewardLaw(kind, sigma, content.get("spread", 0.25))
+
+
 def read_problem(
-    path: Path, name: Any, truth: Any, rewards: str, sigma: float, named: Named
+    path: Path, name: Any, truth: Any, rewards: RewardLaw, named: Named
 ) -> Problem | RandomProblems:
     """Return the problem of an experiment file.
 
     `name` is one of those in `named`, a file, or a table that describes the structure.
     """
-    if rewards not in ("bernoulli", "gaussian"):
-        raise FileFormatError(
-            f"{path}, rewards={rewards!r}: accepted are 'bernoulli' and 'gaussian'"
-        )
     if isinstance(name, dict):
         structure = build_structure(name, f"{path}, structure", path.parent, reader())
     elif name in named:
@@ -70,9 +105,7 @@ def read_problem(
         raise FileFormatError(f"{path}, truth={truth}: give the name of the true model, in quotes")
     if isinstance(truth, dict):
         truth = _place(path, structure, truth)
-    means = true_means(structure, truth)
-    world = Bernoulli(means) if rewards == "bernoulli" else Gaussian(means, sigma)
-    return Problem(structure, truth, world)
+    return Problem(structure, truth, rewards.world(structure, true_means(structure, truth)))
 
 
 def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:
@@ -84,4 +117,4 @@ def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:
 
 
 def _structure_file(path: Path, name: str) -> Structure:
-    return reader()(path.parent / name, f"{path}, structure={shortened(name)!r}", False)
+    return reader()(path.parent / name, f"{path}, structure={shortened(name)!r}", {})

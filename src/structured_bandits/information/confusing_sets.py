@@ -17,6 +17,7 @@ from structured_bandits.structures.questions import Model
 HALVINGS = 60  # of an interval of models, which exhausts its floats
 INWARD = 1e-9  # how far from an end at which a divergence is infinite: it is a limit of the others
 STEPS = 100  # of Newton's method
+SOLVED = 5e-10  # by which a solver may miss the ends of the range of rewards, as a share of it
 
 
 class ConfusingSet(Protocol):
@@ -108,7 +109,7 @@ class RegionSet:
             for arm, slope in enumerate(region.polytope.slopes):
                 for sign in (1.0, -1.0):
                     end = sign * region.extreme(sign * slope).value
-                    information.check(np.round(end + region.polytope.intercepts[[arm]], 9))
+                    information.check(end + region.polytope.intercepts[[arm]], SOLVED)
         self._closest, self._start = closest, closest + INWARD * (region.inner - closest)
 
     @property

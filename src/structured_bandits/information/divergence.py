@@ -8,30 +8,41 @@ from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
 from structured_bandits.families import divergence_of
 
-#: By which rounding may put a mean outside those of its family, or keep it from their ends.
+#: By which rounding may put a mean outside those of its family, or keep it from their ends, as a share
+#: of their range.
 MEAN_ROUNDING = 5e-11
 
 
 class Information:
     """Divergences from the true means, for rewards of a family.
 
-    The best arm tells nothing: the models in question have its true mean, up to a tolerance.
+    The best arm tells nothing: the models in question have its true mean, up to a tolerance. Bernoulli
+    rewards are the ends of `reward_range`; Gaussian ones have none.
     """
 
-    def __init__(self, means: Floats, best_arm: int, family: str, sigma: float) -> None:
-        self._divergence = divergence_of(family)
+    def __init__(
+        self,
+        means: Floats,
+        best_arm: int,
+        family: str,
+        sigma: float,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        self._divergence = divergence_of(family, reward_range)
+        self._width = reward_range[1] - reward_range[0]
         self.best_arm, self.family, self.sigma = best_arm, family, sigma
         self.check(means)
         self.truth = self._clipped(means)
 
-    def check(self, means: Floats) -> None:
-        """Raise if means cannot be those of rewards of the family."""
+    def check(self, means: Floats, rounding: float = MEAN_ROUNDING) -> None:
+        """Raise if means cannot be those of rewards of the family, however they are rounded."""
         lowest, highest = self._divergence.lowest, self._divergence.highest
-        bad = means[(means < lowest - MEAN_ROUNDING) | (means > highest + MEAN_ROUNDING)]
+        slack = rounding * self._width
+        bad = means[(means < lowest - slack) | (means > highest + slack)]
         if len(bad):
             raise ParameterError(
-                f"family={self.family!r}: a mean of {bad[0]:g} is no probability; "
-                "use family='gaussian'"
+                f"family={self.family!r}: a mean of {bad[0]:g} is outside [{lowest:g}, {highest:g}], "
+                "the range of the rewards; declare theirs (reward_range=…), or use family='gaussian'"
             )
 
     def of(self, means: Floats) -> Floats:
@@ -51,7 +62,8 @@ class Information:
     def snapped(self, means: Floats) -> Floats:
         """Return means; those that only rounding keeps from an end of their range are this end."""
         lowest, highest = self._divergence.lowest, self._divergence.highest
-        low, high = means < lowest + MEAN_ROUNDING, means > highest - MEAN_ROUNDING
+        near = MEAN_ROUNDING * self._width
+        low, high = means < lowest + near, means > highest - near
         return np.where(low, lowest, np.where(high, highest, means))
 
     def _clipped(self, means: Floats) -> Floats:

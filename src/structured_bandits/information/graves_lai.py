@@ -44,10 +44,16 @@ class LowerBound:
     binding: tuple[Model, ...]
 
 
-def cheapest_allocation(truth: Truth, family: str, sigma: float = 0.5) -> LowerBound:
+def cheapest_allocation(
+    truth: Truth,
+    family: str,
+    sigma: float | None = None,
+    reward_range: tuple[float, float] | None = None,
+) -> LowerBound:
     """Return the cheapest pulls that refute every model confused with the truth, and what they cost.
 
-    `family` is that of the rewards (`families`), `sigma` the standard deviation of Gaussian ones. The
+    `family` is that of the rewards (`families`): the ends of the `reward_range`, by default that of the
+    structure, or Gaussian ones with deviation `sigma`, by default half the width of that range. The
     truth need not be true: a policy may ask with estimated means, by `truth_of(structure, estimates)`,
     and pull in proportion to the `allocation`. Estimates outside the structure are answered as they
     are: confusing models are those that have the estimated mean of the estimated best arm.
@@ -59,8 +65,9 @@ def cheapest_allocation(truth: Truth, family: str, sigma: float = 0.5) -> LowerB
     >>> [round(pulls, 6) for pulls in bound.allocation.tolist()], round(bound.constant, 6)
     ([0.0, 2.0], 1.0)
     """
-    sigma = checked_above("sigma", sigma, 0.0)
-    information = Information(truth.means, truth.best_arm, family, sigma)
+    low, high = ends = reward_range or truth.structure.range_of_rewards
+    sigma = 0.5 * (high - low) if sigma is None else checked_above("sigma", sigma, 0.0)
+    information = Information(truth.means, truth.best_arm, family, sigma, ends)
     return cheapest_refutation(information, truth.gaps, truth.confusing_sets())
 
 

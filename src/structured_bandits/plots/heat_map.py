@@ -39,7 +39,8 @@ def draw_heat_map(
     shown = table[np.ix_(models, arms)]
     sideways = len(arms) > len(models)  # arms downwards, models across
     across = len(models) if sideways else len(arms)
-    low, high = min(0.0, float(shown.min())), max(1.0, float(shown.max()))
+    bottom, top = structure.range_of_rewards
+    low, high = min(bottom, float(shown.min())), max(top, float(shown.max()))
     picture = ax.imshow(
         shown.T if sideways else shown, aspect="auto", cmap="Blues", vmin=low, vmax=high
     )

@@ -19,7 +19,7 @@ class Removal:
 
 
 def removals(
-    analysis: Analysis, horizon: int, beta: float = 1.0, largest_gap: float = 1.0
+    analysis: Analysis, horizon: int, beta: float = 1.0, largest_gap: float | None = None
 ) -> list[Removal]:
     """Return the gap that removes each arm, using the arms that SAE is sure to play until then."""
     found = []

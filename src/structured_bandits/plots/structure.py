@@ -38,7 +38,7 @@ def draw_structure(
     horizon: int,
     beta: float = 1.0,
     ax: Axes | None = None,
-    largest_gap: float = 1.0,
+    largest_gap: float | None = None,
 ) -> Axes:
     """Draw the structure, its truth and the gaps that remove the arms."""
     structure = analysis.structure

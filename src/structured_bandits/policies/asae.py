@@ -15,6 +15,7 @@ from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_d
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.round_robin import first_pulls
 from structured_bandits.policies.base import (
+    GivenRange,
     StructuredPolicy,
     checked_cells,
     checked_rewards,
@@ -117,13 +118,13 @@ class ASAE(StructuredPolicy, _ASAE):
         beta: float = 1.0,
         eta: float = 0.1,
         reading: str | Reading = "theory",
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
         confidence: str = "hoeffding",
     ) -> ASAE:
         """Check the parameters."""
         chosen = checked_reading(reading)
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         policy = super().__new__(
             cls,
             checked_widths(confidence, rewards),

@@ -17,12 +17,18 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.checks import checked_above, checked_count
+from structured_bandits.checks import (
+    LARGEST,
+    SMALLEST,
+    checked_above,
+    checked_count,
+    checked_range,
+)
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.planning.intervals import Chernoff, Hoeffding
@@ -31,8 +37,11 @@ from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import candidate_arms
+from structured_bandits.structures.reward_ranges import UNIT, Range
 
-SMALLEST, LARGEST = 1e-100, 1e100  # of parameters: their squares and products stay finite numbers
+#: The range of rewards that a policy is given: a pair (low, high), None for rewards without bounds, or
+#: "structure", the default, for the one that its structure declares, (0, 1) if it says nothing.
+GivenRange = Range | Literal["structure"] | None
 
 
 class Policy(Record):
@@ -110,7 +119,7 @@ class Policy(Record):
 
     @property
     def reward_range(self) -> tuple[float, float] | None:
-        """The declared range of rewards, None if unbounded."""
+        """The declared range of rewards, its own or that of the structure; None if unbounded."""
         return (self.bottom, self.top) if math.isfinite(self.bottom) else None
 
     @property
@@ -199,26 +208,21 @@ class Rewards(NamedTuple):
     top: float
 
 
-def checked_rewards(reward_range: tuple[float, float] | None, sigma: float | None) -> Rewards:
-    """Return scale and range; sigma defaults to half the range's width (Hoeffding)."""
+def checked_rewards(
+    reward_range: GivenRange, sigma: float | None, structure: Any = None
+) -> Rewards:
+    """Return scale and range; sigma defaults to half the range's width (Hoeffding).
+
+    The range "structure" is that of the structure, if one is given, else (0, 1).
+    """
+    bottom, top = -math.inf, math.inf
     if reward_range is None:
         if sigma is None:
             raise ParameterError("sigma=None: unbounded rewards (reward_range=None) need a sigma")
-        bottom, top = -math.inf, math.inf
+    elif isinstance(reward_range, str) and reward_range == "structure":
+        bottom, top = structure.range_of_rewards if isinstance(structure, Structure) else UNIT
     else:
-        try:
-            bottom, top = (float(end) for end in tuple(reward_range))
-        except (TypeError, ValueError, OverflowError):
-            raise ParameterError(
-                f"reward_range={reward_range!r}: expected a pair (low, high) or None"
-            ) from None
-        if not (math.isfinite(bottom) and math.isfinite(top) and bottom < top):
-            raise ParameterError(f"reward_range={reward_range!r}: needs finite low < high, or None")
-        if not (top - bottom >= SMALLEST and max(abs(bottom), abs(top)) <= LARGEST):
-            raise ParameterError(
-                f"reward_range={reward_range!r}: expected ends up to {LARGEST:g} that are at least "
-                f"{SMALLEST:g} apart; use other units"
-            )
+        bottom, top = checked_range("reward_range", reward_range, " or None")
     scale = (top - bottom) / 2.0 if sigma is None else checked_scale("sigma", sigma)
     return Rewards(scale, bottom, top)
 

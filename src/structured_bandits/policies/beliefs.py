@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.checks import checked_number, numbers
+from structured_bandits.checks import LARGEST, checked_number, numbers
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data
-from structured_bandits.policies.base import LARGEST, Rewards, checked_scale
+from structured_bandits.policies.base import Rewards, checked_scale
 
 WIDEST = 1e50  # a normal prior's deviation over sigma: its square is a number
 

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import numbers
-from structured_bandits.errors import ParameterError
+from structured_bandits.checks import checked_weights
 from structured_bandits.policies.base import Rewards
+from structured_bandits.structures.base import Structure
 
 FLOOR = 1e-6  # a model that calls an outcome impossible is taken to give it this probability
 
@@ -48,16 +48,14 @@ def checked_prior(prior: Any, models: int, name: str = "model") -> Floats:
     """Return the logarithms of prior weights that sum to 1; None stands for equal weights."""
     if prior is None:
         return np.full(models, -math.log(models))
-    weights = numbers(prior)
-    if weights is None or weights.shape != (models,):
-        raise ParameterError(f"prior={prior!r}: expected {models} numbers, one for each {name}")
-    if not (np.isfinite(weights).all() and (weights > 0.0).all()):
-        raise ParameterError(
-            f"prior={prior!r}: expected positive numbers; leave out a {name} that is impossible"
-        )
-    logs = np.log(weights)
+    logs = np.log(checked_weights(prior, models, name))
     logs -= logs.max()  # so that their sum is a number, however small or large they are
     return logs - math.log(np.exp(logs).sum())
+
+
+def believed_prior(prior: Any, structure: Structure) -> Any:
+    """Return the prior that a policy was given, that of the structure if it was given none."""
+    return structure.prior if prior is None else prior
 
 
 def plain_prior(prior: Any) -> Any:

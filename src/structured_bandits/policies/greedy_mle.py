@@ -11,6 +11,7 @@ from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.fits import Fits, FitWork, ModelFit, RewardRange, fresh_fit_work
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    GivenRange,
     Rewards,
     StreakPolicy,
     StructuredPolicy,
@@ -88,13 +89,13 @@ class GreedyMLE(StructuredPolicy, StreakPolicy, _GreedyMLE):
         cls,
         structure: Structure,
         fit: str = "squares",
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> GreedyMLE:
         """Check the parameters."""
         if not isinstance(fit, str) or fit not in FITS:
             raise ParameterError(f"fit={fit!r}: accepted are 'squares' and 'likelihood'")
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         if fit == "likelihood":
             cells: Fits = likelihood_of(structure, rewards)
         else:

@@ -14,6 +14,7 @@ from structured_bandits.planning.information_ratio import NO_ARM, Mixture, least
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.planning.thinning import LEAST_BOUND
 from structured_bandits.policies.base import (
+    GivenRange,
     StreakPolicy,
     StructuredPolicy,
     checked_cells,
@@ -29,7 +30,7 @@ from structured_bandits.policies.best_arm_belief import (
     write_belief,
     write_information,
 )
-from structured_bandits.policies.evidence import checked_prior, plain_prior
+from structured_bandits.policies.evidence import believed_prior, checked_prior, plain_prior
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
 
@@ -58,9 +59,9 @@ class IDS(StructuredPolicy, StreakPolicy, _IDS):
 
     Of all random choices of an arm play that with the least (expected regret)^2 / (information about
     which arm is best), both under the posterior over the models; it is between two arms at most
-    (docs/mathematics.md 2.19). `prior` gives a weight to each model, by default equal ones. If all
-    models agree on the arm that it plays, its rewards say nothing, and it waits for the other arm's turn
-    without deciding again.
+    (docs/mathematics.md 2.19). `prior` gives a weight to each model, by default that of the structure's
+    prior, equal ones if it has none. If all models agree on the arm that it plays, its rewards say
+    nothing, and it waits for the other arm's turn without deciding again.
 
     >>> from structured_bandits import FiniteStructure
     >>> IDS(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), prior=[3, 1])
@@ -77,12 +78,13 @@ reward_range=(0.0, 1.0), sigma=0.5)
         cls,
         structure: Structure,
         prior: Any = None,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> IDS:
         """Check the parameters."""
         table = checked_cells(cls, structure).table
-        rewards = checked_rewards(reward_range, sigma)
+        prior = believed_prior(prior, structure)
+        rewards = checked_rewards(reward_range, sigma, structure)
         log_prior = checked_prior(prior, len(table))
         policy = super().__new__(cls, group_models(table, log_prior, rewards), *rewards)
         policy.structure = structure

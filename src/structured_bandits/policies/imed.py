@@ -16,6 +16,7 @@ from structured_bandits.planning.kl import coin_divergence
 from structured_bandits.planning.kl_leads import MOST_LOG
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    GivenRange,
     checked_rewards,
     playable_arms,
     registered,
@@ -53,13 +54,15 @@ class IMED(IndexPolicy, _IMED):
         cls,
         structure_or_n_arms: Structure | int,
         arms: str = "all",
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> IMED:
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)
         playable = playable_arms(structure, n_arms, arms)
-        policy = super().__new__(cls, n_arms, playable, *checked_rewards(reward_range, sigma))
+        policy = super().__new__(
+            cls, n_arms, playable, *checked_rewards(reward_range, sigma, structure)
+        )
         policy.structure, policy.arms = structure, arms
         return policy
 

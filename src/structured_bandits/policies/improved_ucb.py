@@ -13,6 +13,7 @@ from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.policies.base import (
+    GivenRange,
     Policy,
     checked_rewards,
     flagged,
@@ -86,12 +87,12 @@ class ImprovedUCB(Policy, _ImprovedUCB):
         cls,
         structure_or_n_arms: Structure | int,
         horizon: int,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> ImprovedUCB:
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         policy = super().__new__(cls, n_arms, checked_count("horizon", horizon), *rewards)
         policy.structure = structure
         if round_of(policy, 0)[0] >= MOST_PULLS:

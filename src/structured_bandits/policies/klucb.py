@@ -25,6 +25,7 @@ from structured_bandits.planning.kl_leads import (
 )
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    GivenRange,
     checked_rewards,
     playable_arms,
     registered,
@@ -73,14 +74,14 @@ class KLUCB(IndexPolicy, _KLUCB):
         variant: str = "plain",
         horizon: int | None = None,
         arms: str = "all",
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> KLUCB:
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)
         playable = playable_arms(structure, n_arms, arms)
         known = _checked_variant(variant, checked_horizon(horizon))
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         constant = checked_at_least("c", c, 0.0)
         policy = super().__new__(cls, n_arms, playable, constant, known or 0, *rewards)
         policy.structure, policy.arms = structure, arms

@@ -12,6 +12,7 @@ from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.planning.kl_leads import Growth, budget_at
 from structured_bandits.planning.streaks import Streak
 from structured_bandits.policies.base import (
+    GivenRange,
     checked_cells,
     checked_rewards,
     checked_scale,
@@ -53,7 +54,7 @@ class KLUCBC(CompetitivePolicy, _KLUCBC):
         structure: Structure,
         alpha: float = 2.0,
         c: float = 0.0,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> KLUCBC:
         """Check the parameters."""
@@ -63,7 +64,7 @@ class KLUCBC(CompetitivePolicy, _KLUCBC):
             checked_cells(cls, structure),
             checked_scale("alpha", alpha),
             checked_at_least("c", c, 0.0),
-            *checked_rewards(reward_range, sigma),
+            *checked_rewards(reward_range, sigma, structure),
         )
         policy.structure = structure
         return policy

@@ -15,13 +15,14 @@ from structured_bandits.planning.posterior_draws import PlanMemory, Sampling, fr
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.planning.thinning import Thinning, draw_wait, end_wait, fresh_thinning
 from structured_bandits.policies.base import (
+    GivenRange,
     StreakPolicy,
     StructuredPolicy,
     checked_rewards,
     checked_structure,
     registered,
 )
-from structured_bandits.policies.evidence import plain_prior
+from structured_bandits.policies.evidence import believed_prior, plain_prior
 from structured_bandits.policies.posteriors import sampling_of
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
@@ -48,7 +49,8 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
     """Draw a model from the posterior and play its best arm (posterior sampling over models).
 
     `prior` are positive weights: of a table one for each model, equal ones by default; of a curve one
-    for each piece, by length by default; of a product a prior for each group. `temper`, at most 1,
+    for each piece, by length by default; of a product a prior for each group. If none is given, that of
+    the structure is taken. `temper`, at most 1,
     multiplies the log-likelihood: less than 1 lets the policy learn more cautiously. Rewards in a range
     count as a share of a success, which is exact for rewards of 0 and 1 and a quasi-likelihood
     otherwise; without a range they are Gaussian with deviation `sigma` (docs/mathematics.md 2.17).
@@ -69,12 +71,13 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
         structure: Structure,
         prior: Any = None,
         temper: float = 1.0,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> ModelTS:
         """Check the parameters."""
         lines: Any = checked_structure(cls, structure)
-        rewards = checked_rewards(reward_range, sigma)
+        prior = believed_prior(prior, structure)
+        rewards = checked_rewards(reward_range, sigma, structure)
         share = checked_temper(temper)
         posterior = sampling_of(lines.model_lines, prior, share, rewards)
         policy = super().__new__(cls, posterior, *rewards)

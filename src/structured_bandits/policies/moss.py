@@ -14,6 +14,7 @@ from structured_bandits.planning.corners import Reach, stopping_streak
 from structured_bandits.planning.indices import CLOSE, SPREAD, Front, front_of
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    GivenRange,
     checked_rewards,
     playable_arms,
     registered,
@@ -62,7 +63,7 @@ class MOSS(IndexPolicy, _MOSS):
         horizon: int | None = None,
         alpha: float = 1.0,
         arms: str = "all",
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> MOSS:
         """Check the parameters."""
@@ -70,7 +71,7 @@ class MOSS(IndexPolicy, _MOSS):
         playable = playable_arms(structure, n_arms, arms)
         known, tuning = checked_horizon(horizon), checked_at_least("alpha", alpha, 0.0)
         factor = 0.5 * (1.0 + tuning) if known is None else 1.0
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         scale = 2.0 * rewards.sigma / width_of(rewards.bottom, rewards.top)
         policy = super().__new__(cls, n_arms, playable, known or 0, factor, scale, *rewards)
         policy.structure, policy.arms = structure, arms

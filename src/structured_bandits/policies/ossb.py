@@ -15,6 +15,7 @@ from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.allocations import model_allocations
 from structured_bandits.policies.base import (
+    GivenRange,
     Rewards,
     StreakPolicy,
     checked_rewards,
@@ -80,7 +81,7 @@ class OSSB(StreakPolicy, _OSSB):
         epsilon: float = 0.0,
         gamma: float = 0.0,
         exact: bool = False,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> OSSB:
         """Check the parameters and solve for the allocations."""
@@ -89,7 +90,7 @@ class OSSB(StreakPolicy, _OSSB):
         gamma = checked_at_least("gamma", gamma, 0.0)
         if not isinstance(exact, bool):
             raise ParameterError(f"exact={exact!r}: accepted are True and False")
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         guide = guide_for(structure, n_arms, rewards, exact)
         policy = super().__new__(cls, guide, n_arms, epsilon, gamma, *rewards)
         policy.structure = structure

@@ -12,6 +12,7 @@ from structured_bandits.checks import checked_at_least, checked_count
 from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.policies.base import (
+    GivenRange,
     StructuredPolicy,
     checked_cells,
     checked_rewards,
@@ -80,12 +81,12 @@ class SAE(StructuredPolicy, _SAE):
         horizon: int,
         alpha: float = 2.0,
         beta: float = 1.0,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
         confidence: str = "hoeffding",
     ) -> SAE:
         """Check the parameters."""
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         policy = super().__new__(
             cls,
             checked_widths(confidence, rewards),

@@ -18,8 +18,8 @@ from structured_bandits.policies.guides import Allocation
 from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
 
-MOVED = 1e-3  # of a mean: then the allocation is solved anew
-TIE = 1e-9  # means that differ by no more are equal
+MOVED = 1e-3  # of a mean, in units of the range: then the allocation is solved anew
+TIE = 1e-9  # means that differ by no more, in these units, are equal
 
 
 class SolvedGuide:
@@ -32,16 +32,19 @@ class SolvedGuide:
     compiles: ClassVar[bool] = False
 
     def __init__(self, structure: Structure, rewards: Rewards, exact: bool) -> None:
-        self.structure, self.exact, self.sigma = structure, exact, rewards.sigma
-        self.family = "bernoulli" if math.isfinite(rewards.bottom) else "gaussian"
+        self.structure, self.exact, self.rewards = structure, exact, rewards
+        bounded = math.isfinite(rewards.bottom)
+        self.family = "bernoulli" if bounded else "gaussian"
+        self.ends = (rewards.bottom, rewards.top) if bounded else (0.0, 1.0)
+        self.unit = self.ends[1] - self.ends[0]
         self.cells = structure.fitting_cells
         if not hasattr(self.cells, "fitting_means"):
             raise ParameterError(
                 f"OSSB cannot play on structure={structure!r}: it asks for 'fitting_means', which such "
                 "a structure does not answer; give the number of arms to play without a structure"
             )
-        if self.family == "bernoulli":
-            _check_unit_interval(structure, rewards)
+        if bounded:
+            _check_means(structure, self.ends)
 
     def guide_work(self) -> Floats:
         """Return nothing: no scratch is needed."""
@@ -50,7 +53,7 @@ class SolvedGuide:
     def consult(self, data: Data, t: int, allocation: Allocation, work: Floats) -> int:
         """Return the best arm of the estimate; bring its allocation up to date."""
         means = self.cells.fitting_means(data)
-        if self.exact or _is_old(allocation, means, t):
+        if self.exact or _is_old(allocation, means, t, self.unit):
             self._solve(means, t, allocation)
         return int(allocation.solved[1])
 
@@ -59,8 +62,8 @@ class SolvedGuide:
         return certain_streak(arm, 1, 0)
 
     def _solve(self, means: Floats, t: int, allocation: Allocation) -> None:
-        truth = truth_of(self.structure, means)
-        bound = cheapest_allocation(truth, self.family, self.sigma)
+        truth = truth_of(self.structure, means, TIE * self.unit)
+        bound = cheapest_allocation(truth, self.family, self.rewards.sigma, self.ends)
         allocation.wanted[:] = bound.allocation
         if math.isinf(bound.constant):
             allocation.wanted[:] = np.where(truth.gaps == 0.0, math.inf, 0.0)
@@ -75,26 +78,26 @@ class SolvedGuide:
         return hash(self._facts())
 
     def _facts(self) -> tuple[Any, ...]:
-        return self.structure.fingerprint, self.exact, self.family, self.sigma
+        return self.structure.fingerprint, self.exact, self.rewards
 
 
-def _is_old(allocation: Allocation, means: Floats, t: int) -> bool:
+def _is_old(allocation: Allocation, means: Floats, t: int, unit: float) -> bool:
     """Has the estimate moved, has it another best arm, or has t passed a power of 2 since?"""
     time, best = (int(number) for number in allocation.solved)
-    near = bool(np.abs(means - allocation.means).max() <= MOVED)  # no: nothing was solved yet
-    return not near or means.max() > means[best] + TIE or int(t).bit_length() > time.bit_length()
+    near = bool(
+        np.abs(means - allocation.means).max() <= MOVED * unit
+    )  # no: nothing was solved yet
+    ahead = means.max() > means[best] + TIE * unit
+    return not near or ahead or int(t).bit_length() > time.bit_length()
 
 
-def _check_unit_interval(structure: Structure, rewards: Rewards) -> None:
-    """Raise unless rewards lie in [0, 1], for which divergences of coins are known, and means too."""
-    if (rewards.bottom, rewards.top) != (0.0, 1.0):
+def _check_means(structure: Structure, ends: tuple[float, float]) -> None:
+    """Raise unless rewards in the range can have all means: the divergences are those of its ends."""
+    low, high = ends
+    ranges, slack = structure.mean_ranges, TIE * (high - low)  # type: ignore[attr-defined]
+    if ranges.min() < low - slack or ranges.max() > high + slack:
         raise ParameterError(
-            f"reward_range=({rewards.bottom:g}, {rewards.top:g}): on curves and polytopes OSSB takes "
-            "rewards in (0, 1), or reward_range=None and a sigma"
-        )
-    ranges = structure.mean_ranges  # type: ignore[attr-defined]
-    if ranges.min() < -TIE or ranges.max() > 1.0 + TIE:
-        raise ParameterError(
-            f"reward_range=(0, 1): structure={structure!r} has means from {ranges.min():g} to "
-            f"{ranges.max():g}, which such rewards cannot have; take reward_range=None and a sigma"
+            f"reward_range=({low:g}, {high:g}): structure={structure!r} has means from "
+            f"{ranges.min():g} to {ranges.max():g}, which such rewards cannot have; give a range that "
+            "holds all means, or reward_range=None and a sigma"
         )

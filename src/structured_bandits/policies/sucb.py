@@ -24,6 +24,7 @@ from structured_bandits.planning.leads import Leader, highest_index, lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.planning.watches import NO_ARM, SEVERAL
 from structured_bandits.policies.base import (
+    GivenRange,
     StreakPolicy,
     StructuredPolicy,
     checked_cells,
@@ -78,13 +79,13 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
         cls,
         structure: Structure,
         alpha: float = 2.0,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
         confidence: str = "hoeffding",
     ) -> SUCB:
         """Check the parameters."""
         cells = checked_cells(cls, structure)
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         widths = checked_widths(confidence, rewards)
         policy = super().__new__(cls, widths, cells, checked_scale("alpha", alpha), *rewards)
         policy.structure = structure

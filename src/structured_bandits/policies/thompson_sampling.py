@@ -12,6 +12,7 @@ from structured_bandits.planning.envelopes import Betas
 from structured_bandits.planning.quiet import NOTHING, Quiet, end_quiet, fresh_quiet, quiet_streak
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    GivenRange,
     StreakPolicy,
     checked_rewards,
     playable_arms,
@@ -68,12 +69,12 @@ class ThompsonSampling(StreakPolicy, _ThompsonSampling):
         structure_or_n_arms: Structure | int,
         prior: Any = None,
         arms: str = "all",
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> ThompsonSampling:
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         playable = playable_arms(structure, n_arms, arms)
         belief, pair = checked_belief(prior, rewards)
         policy = super().__new__(cls, n_arms, playable, belief, *rewards)

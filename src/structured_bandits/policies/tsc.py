@@ -9,6 +9,7 @@ import numpy as np
 from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    GivenRange,
     checked_cells,
     checked_rewards,
     checked_scale,
@@ -55,12 +56,12 @@ class TSC(CompetitivePolicy, _TSC):
         structure: Structure,
         alpha: float = 2.0,
         prior: Any = None,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> TSC:
         """Check the parameters."""
         cells = checked_cells(cls, structure)
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         belief, pair = checked_belief(prior, rewards)
         scale = checked_scale("alpha", alpha)
         policy = super().__new__(cls, Hoeffding(0.0), cells, belief, scale, *rewards)

@@ -21,6 +21,7 @@ from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl
 from structured_bandits.planning.leads import Leader, lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    GivenRange,
     StreakPolicy,
     checked_rewards,
     checked_scale,
@@ -71,13 +72,13 @@ class UCB(StreakPolicy, _UCB):
         cls,
         structure_or_n_arms: Structure | int,
         alpha: float = 2.0,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
         confidence: str = "hoeffding",
     ) -> UCB:
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         widths = checked_widths(confidence, rewards)
         policy = super().__new__(cls, widths, n_arms, checked_scale("alpha", alpha), *rewards)
         policy.structure = structure

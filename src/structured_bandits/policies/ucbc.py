@@ -11,6 +11,7 @@ from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.planning.kl_leads import Growth
 from structured_bandits.planning.streaks import Streak
 from structured_bandits.policies.base import (
+    GivenRange,
     checked_cells,
     checked_rewards,
     checked_scale,
@@ -53,13 +54,13 @@ class UCBC(CompetitivePolicy, _UCBC):
         cls,
         structure: Structure,
         alpha: float = 2.0,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
         confidence: str = "hoeffding",
     ) -> UCBC:
         """Check the parameters."""
         cells = checked_cells(cls, structure)
-        rewards = checked_rewards(reward_range, sigma)
+        rewards = checked_rewards(reward_range, sigma, structure)
         widths = checked_widths(confidence, rewards)
         policy = super().__new__(cls, widths, cells, checked_scale("alpha", alpha), *rewards)
         policy.structure = structure

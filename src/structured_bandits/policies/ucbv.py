@@ -14,6 +14,7 @@ from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.indices import front_of
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    GivenRange,
     checked_rewards,
     playable_arms,
     registered,
@@ -65,7 +66,7 @@ class UCBV(BlindPolicy, _UCBV):
         cls,
         structure_or_n_arms: Structure | int,
         arms: str = "all",
-        reward_range: tuple[float, float] = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
     ) -> UCBV:
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)
@@ -75,7 +76,9 @@ class UCBV(BlindPolicy, _UCBV):
                 "reward_range=None: UCBV needs the range of rewards, a pair (low, high); take UCB, "
                 "KLUCB or MOSS with a sigma for unbounded ones"
             )
-        policy = super().__new__(cls, n_arms, playable, *checked_rewards(reward_range, None))
+        policy = super().__new__(
+            cls, n_arms, playable, *checked_rewards(reward_range, None, structure)
+        )
         policy.structure, policy.arms = structure, arms
         return policy
 

@@ -15,6 +15,7 @@ from structured_bandits.planning.rising import log_rising
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.planning.weights import Heaviest, write_weights
 from structured_bandits.policies.base import (
+    GivenRange,
     Rewards,
     StreakPolicy,
     StructuredPolicy,
@@ -22,7 +23,13 @@ from structured_bandits.policies.base import (
     checked_rewards,
     registered,
 )
-from structured_bandits.policies.evidence import FLOOR, checked_prior, evidence_of, plain_prior
+from structured_bandits.policies.evidence import (
+    FLOOR,
+    believed_prior,
+    checked_prior,
+    evidence_of,
+    plain_prior,
+)
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure
@@ -72,8 +79,8 @@ class UncertainModelTS(StructuredPolicy, StreakPolicy, _UncertainModelTS):
     as if k rewards stood behind it. Draw a pair of model and strength from the posterior, then a mean
     for each arm (an exact model: the row itself), and play the best (docs/mathematics.md 2.18).
     `strengths` is a number, several of them, or a table of models x arms: how many observations stand
-    behind each mean. `prior` gives a weight to each model, by default equal ones. It decides at every
-    pull.
+    behind each mean. `prior` gives a weight to each model, by default that of the structure's prior,
+    equal ones if it has none. It decides at every pull.
 
     >>> from structured_bandits import FiniteStructure
     >>> UncertainModelTS(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), trust=0.25, strengths=100)
@@ -94,7 +101,7 @@ strengths=100.0, prior=None, reward_range=(0.0, 1.0))
         trust: float = 0.5,
         strengths: Any = STRENGTHS,
         prior: Any = None,
-        reward_range: tuple[float, float] = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
     ) -> UncertainModelTS:
         """Check the parameters."""
         cells = checked_cells(cls, structure)
@@ -102,7 +109,8 @@ strengths=100.0, prior=None, reward_range=(0.0, 1.0))
             raise ParameterError(
                 "reward_range=None: expected a pair (low, high), since the means have Beta laws"
             )
-        rewards = checked_rewards(reward_range, None)
+        prior = believed_prior(prior, structure)
+        rewards = checked_rewards(reward_range, None, structure)
         trust, levels = checked_trust(trust), checked_strengths(strengths, cells.table.shape)
         log_prior = checked_prior(prior, len(cells.table))
         pairs = make_pairs(cells.table, trust, levels, log_prior, rewards)

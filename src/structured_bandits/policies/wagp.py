@@ -10,6 +10,7 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    GivenRange,
     StreakPolicy,
     StructuredPolicy,
     checked_cells,
@@ -52,12 +53,12 @@ class WAGP(StructuredPolicy, StreakPolicy, _WAGP):
     def __new__(
         cls,
         structure: Structure,
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> WAGP:
         """Check the parameters."""
         cells = checked_cells(cls, structure)
-        policy = super().__new__(cls, cells, *checked_rewards(reward_range, sigma))
+        policy = super().__new__(cls, cells, *checked_rewards(reward_range, sigma, structure))
         policy.structure = structure
         return policy
 

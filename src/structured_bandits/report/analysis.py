@@ -16,17 +16,21 @@ def analysis_data(
     horizon: int,
     beta: float,
     family: str,
-    reward_range: tuple[float, float] = (0.0, 1.0),
+    reward_range: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """Return everything the report says as plain data; infinity is "inf", None stands for unknown."""
+    """Return everything the report says as plain data; infinity is "inf", None stands for unknown.
+
+    Rewards lie in the `reward_range`, by default the one that the structure declares.
+    """
     from structured_bandits.theory.bounds import theorem_policies
 
     structure = analysis.structure
-    policies = theorem_policies(structure, horizon, reward_range)
-    width = reward_range[1] - reward_range[0]
+    ends = reward_range or structure.range_of_rewards
+    policies = theorem_policies(structure, horizon, ends)
+    width = ends[1] - ends[0]
     sets = analysis.elimination(horizon, beta, width)
     classes = analysis.classes(horizon, beta, largest_gap=width)
-    lower = analysis.lower_bound(family, 0.5 * width)
+    lower = analysis.lower_bound(family, 0.5 * width, reward_range=ends)
     return _plain(
         {
             "structure": repr(structure),
@@ -34,7 +38,7 @@ def analysis_data(
             "best_arm": structure.arm_names[analysis.best_arm],
             "horizon": horizon,
             "beta": beta,
-            "reward_range": list(reward_range),
+            "reward_range": list(ends),
             "ties": [
                 structure.arm_names[arm] for arm in analysis.other_arms if not analysis.gaps[arm]
             ],
@@ -66,7 +70,7 @@ def analysis_data(
                 ),
                 "binding": [structure.model_name(model) for model in lower.binding],
             },
-            "bounds": analysis.bounds(horizon, policies).to_dict(orient="records"),
+            "bounds": analysis.bounds(horizon, policies, width**2).to_dict(orient="records"),
         }
     )
 

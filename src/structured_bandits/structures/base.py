@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import first_without_number
+from structured_bandits.checks import checked_range, first_without_number
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.questions import Cells, Distances
+from structured_bandits.structures.reward_ranges import UNIT, Range
 from structured_bandits.warn import warn_user
 
 
@@ -22,14 +23,34 @@ class Structure(ABC):
     """A set of candidate models, one of which is (nearly) true.
 
     Subclasses set `cells`, the parts on which one arm is best: all that a policy ever asks.
+    `reward_range` is where the rewards lie, None if nothing was said, which stands for (0, 1); `prior`
+    are weights of the models, None if nothing was said. Policies, theory and the worlds of experiments
+    take both over unless they are told otherwise.
     """
 
     kind: ClassVar[str]
     cells: Cells
+    reward_range: Range | None = None
+    prior: list[Any] | None = None
 
-    def __init__(self, cells: Cells, arms: Sequence[str] | None) -> None:
+    def __init__(
+        self,
+        cells: Cells,
+        arms: Sequence[str] | None,
+        prior: list[Any] | None = None,
+        reward_range: Range | None = None,
+    ) -> None:
         self.cells = cells
         self.arm_names = checked_names(arms, cells.arm_count(), "arm")
+        if prior is not None:
+            self.prior = prior
+        if reward_range is not None:
+            self.reward_range = checked_range("reward_range", reward_range)
+
+    @property
+    def range_of_rewards(self) -> Range:
+        """Where rewards lie: the `reward_range`, or (0, 1) if nothing was said."""
+        return UNIT if self.reward_range is None else self.reward_range
 
     @property
     def n_arms(self) -> int:
@@ -53,20 +74,31 @@ class Structure(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of kind, models and the arms' names: structures that play alike share it.
+        """A hash of kind, models, the arms' names, reward range and prior: who plays alike shares it.
 
-        Default names ("1", "2", …) are left out; who gives just these gets the same structure.
+        What says no more than the default is left out: names that count ("1", "2", …), and a reward
+        range of (0, 1). A prior is in it whenever one is given.
         """
+        return self._fingerprint(said=True)
+
+    def _fingerprint(self, said: bool) -> str:
+        """Return the fingerprint; if not `said`, without reward range and prior, as 0.2.0 knew it."""
         names = () if self.arm_names == default_names(self.n_arms) else self.arm_names
-        return hash_of([self.kind, *names], self._facts())
+        own = hash_of([self.kind, *names], self._facts())
+        rewards = None if self.reward_range == UNIT else self.reward_range
+        both = {"reward_range": rewards, "prior": self.prior}
+        given = {name: values for name, values in both.items() if values is not None}
+        return hash_of([own, *given], given.values()) if said and given else own
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """The fingerprint, then the one that version 0.1.0 gave the same structure.
+        """The fingerprint, then those that earlier versions gave the same models and names.
 
-        A snapshot or result that carries any of them belongs to this structure.
+        A snapshot or result that carries any of them belongs to this structure: it names reward range
+        and prior of its policy as well.
         """
-        return self.fingerprint, self._first_fingerprint()
+        earlier = self._fingerprint(said=False), self._first_fingerprint()
+        return tuple(dict.fromkeys((self.fingerprint, *earlier)))
 
     def _facts(self) -> Iterable[Any]:
         """Return the numbers that define the structure, as arrays, for its fingerprint."""
@@ -110,8 +142,15 @@ class Structure(ABC):
     def __repr__(self) -> str:  # without an address, so that equal structures are shown alike
         return (
             f"{type(self).__name__}({self.n_arms} arms, "
-            f"{len(self.best_arms)} arms best in some model)"
+            f"{len(self.best_arms)} arms best in some model{self._rewards_in_words()})"
         )
+
+    def _rewards_in_words(self) -> str:
+        """Return what representations say of the rewards: nothing unless the structure does."""
+        if self.reward_range is None:
+            return ""
+        low, high = self.reward_range
+        return f", rewards in [{low:g}, {high:g}]"
 
     def _repr_html_(self) -> str:
         header, rows, more = self._table(limit=20)
@@ -249,9 +288,17 @@ def checked_means(means: Any, what: str) -> Floats:
     return array
 
 
-def warn_if_outside(means: Floats) -> None:
-    """Warn when means leave [0, 1]; they are used as they are (errata, I-11)."""
-    if not means.size or (means.min() >= 0.0 and means.max() <= 1.0):
+def warn_if_outside(means: Floats, reward_range: Range | None = None) -> None:
+    """Warn when means leave the range of rewards; they are used as they are (errata, I-11)."""
+    low, high = UNIT if reward_range is None else reward_range
+    if not means.size or (means.min() >= low and means.max() <= high):
+        return
+    if reward_range is not None:
+        warn_user(
+            f"reward_range=({low:g}, {high:g}): the structure holds means from {means.min():g} to "
+            f"{means.max():g}, which such rewards cannot have; they are used as they are",
+            MeansOutsideUnitIntervalWarning,
+        )
         return
     percent = (
         f" The largest is {means.max():g}: are these percentages? Divide by 100."
@@ -260,6 +307,6 @@ def warn_if_outside(means: Floats) -> None:
     )
     warn_user(
         "the structure holds means outside [0, 1]; they are used as they are."
-        f"{percent} If the rewards have another range, declare it in the policies (reward_range=…)",
+        f"{percent} If the rewards have another range, declare it: reward_range=…",
         MeansOutsideUnitIntervalWarning,
     )

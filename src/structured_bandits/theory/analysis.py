@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import checked_above, checked_at_least, checked_count
+from structured_bandits.checks import checked_above, checked_at_least, checked_count, checked_range
 from structured_bandits.errors import ParameterError, StructureError
 from structured_bandits.information.graves_lai import LowerBound, cheapest_allocation
 from structured_bandits.information.linear_arms import cone_allocation
@@ -151,16 +151,20 @@ class Analysis:
         """The arms with a positive gap that are best in some model: those that cost regret."""
         return self._record.costly_arms
 
-    def elimination(self, horizon: int, beta: float = 1.0, largest_gap: float = 1.0) -> Elimination:
+    def elimination(
+        self, horizon: int, beta: float = 1.0, largest_gap: float | None = None
+    ) -> Elimination:
         """Return when SAE drops which arm, and with whose help (Section 3.2).
 
-        `largest_gap` is where elimination starts: the width of the range of rewards.
+        `largest_gap` is where elimination starts: the width of the range of rewards, by default of the
+        one that the structure declares.
         """
         horizon = checked_count("horizon", horizon, least=2)
         beta = checked_at_least("beta", beta, 1.0)
-        largest_gap = checked_above("largest_gap", largest_gap, 0.0)
+        start = self._width if largest_gap is None else largest_gap
+        start = checked_above("largest_gap", start, 0.0)
         self._need_inside("elimination")
-        return eliminate(self._record, horizon, beta, largest_gap)
+        return eliminate(self._record, horizon, beta, start)
 
     def classes(
         self,
@@ -168,7 +172,7 @@ class Analysis:
         beta: float = 1.0,
         factor: float = 1.0,
         arms: str = "helpers",
-        largest_gap: float = 1.0,
+        largest_gap: float | None = None,
     ) -> Classes:
         """Return to which of the paper's classes of structures this one belongs.
 
@@ -184,27 +188,35 @@ class Analysis:
         return classify(self._record, sets, factor, arms == "pair")
 
     def lower_bound(
-        self, family: str = "bernoulli", sigma: float = 0.5, method: str = "planes"
+        self,
+        family: str = "bernoulli",
+        sigma: float | None = None,
+        method: str = "planes",
+        reward_range: tuple[float, float] | None = None,
     ) -> LowerBound:
         """Return the Graves-Lai bound: no consistent policy's regret grows slower than this.
 
-        `family` is "bernoulli" or "gaussian"; `sigma` is the standard deviation of the latter. The
-        `method` is "planes" (cutting planes, for every structure) or "cone", one cone program for
-        linear arms without bounds and Gaussian rewards (needs the extra `cones`).
+        `family` is "bernoulli" or "gaussian". Bernoulli rewards are the ends of the `reward_range`, by
+        default of the one that the structure declares; `sigma` is the standard deviation of Gaussian
+        rewards, by default half the width of that range. The `method` is "planes" (cutting planes, for
+        every structure) or "cone", one cone program for linear arms without bounds and Gaussian rewards
+        (needs the extra `cones`).
         """
+        ends = None if reward_range is None else checked_range("reward_range", reward_range)
         if method == "planes":
-            return cheapest_allocation(self._record, family, sigma)
+            return cheapest_allocation(self._record, family, sigma, ends)
         if method != "cone":
             raise ParameterError(f"method={method!r}: accepted are 'planes' and 'cone'")
         if family != "gaussian":
             raise ParameterError(f"method='cone': it is for 'gaussian', not for {family!r}")
-        return cone_allocation(self._record, sigma)
+        low, high = ends or self.structure.range_of_rewards
+        return cone_allocation(self._record, 0.5 * (high - low) if sigma is None else sigma)
 
     def bounds(
         self,
         horizon: int,
         policies: Mapping[str, PolicyLike] | Iterable[PolicyLike] | PolicyLike | None = None,
-        convergence: float = 1.0,
+        convergence: float | None = None,
     ) -> pandas.DataFrame:
         """Return the upper bounds of these policies and the lower bounds at `horizon`, as a table.
 
@@ -213,13 +225,15 @@ class Analysis:
         conditions hold and if not, why, the value with the constants `printed` in the paper and the
         erratum that explains the difference.
         `convergence` is the constant c of Theorem 6, which concerns policies that play arm i at most
-        c log(t) / Delta_i^2 times in t pulls, in every model.
+        c log(t) / Delta_i^2 times in t pulls, in every model; by default the squared width of the range
+        of rewards that the structure declares, 1 for rewards in [0, 1].
         """
         from structured_bandits.theory.bounds import bounds_table
 
-        convergence = checked_above("convergence", convergence, 0.0)
+        speed = self._width**2 if convergence is None else convergence
+        speed = checked_above("convergence", speed, 0.0)
         return bounds_table(
-            self._record, checked_count("horizon", horizon, least=2), policies, convergence
+            self._record, checked_count("horizon", horizon, least=2), policies, speed
         )
 
     def plot(self, horizon: int, beta: float = 1.0, ax: Axes | None = None) -> Axes:
@@ -231,6 +245,12 @@ class Analysis:
     def __repr__(self) -> str:
         best = self.structure.arm_names[self.best_arm]
         return f"Analysis({self.structure!r}, best arm {best!r}, gamma_star={self.gamma_star:.4g})"
+
+    @property
+    def _width(self) -> float:
+        """The width of the range of rewards that the structure declares."""
+        low, high = self.structure.range_of_rewards
+        return high - low
 
     def _need_inside(self, what: str) -> None:
         if not self.inside:

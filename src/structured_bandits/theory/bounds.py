@@ -12,7 +12,7 @@ from structured_bandits.information.truth import Truth
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.planning.intervals import Chernoff
 from structured_bandits.policies.asae import ASAE
-from structured_bandits.policies.base import Policy
+from structured_bandits.policies.base import GivenRange, Policy
 from structured_bandits.policies.phases import largest_gap
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
@@ -55,8 +55,18 @@ def bounds_table(
             graves_lai_bound(truth, horizon, "gaussian", sigma),
             constant_regret(truth, horizon, sigma, convergence),
         ]
-    rows.append(graves_lai_bound(truth, horizon, "bernoulli", 0.5))
+    for reward_range in _declared_ranges(truth.structure, policies):
+        rows.append(graves_lai_bound(truth, horizon, "bernoulli", reward_range=reward_range))
     return pandas.DataFrame([bound.row() for bound in rows])
+
+
+def _declared_ranges(
+    structure: Structure, policies: Mapping[str, PolicyLike]
+) -> list[tuple[float, float]]:
+    """Return the ranges of rewards that the policies declare, that of the structure if none does."""
+    ranges = [getattr(policy, "reward_range", None) for policy in policies.values()]
+    declared = dict.fromkeys((each[0], each[1]) for each in ranges if each is not None)
+    return list(declared) or [structure.range_of_rewards]
 
 
 def _named(policies: Any) -> dict[str, PolicyLike]:
@@ -72,7 +82,7 @@ def _named(policies: Any) -> dict[str, PolicyLike]:
 
 
 def theorem_policies(
-    structure: Structure, horizon: int, reward_range: tuple[float, float] = (0.0, 1.0)
+    structure: Structure, horizon: int, reward_range: GivenRange = "structure"
 ) -> dict[str, PolicyLike]:
     """Return policies with the parameters of the theorems."""
     span: dict[str, Any] = {"reward_range": reward_range}

@@ -49,12 +49,21 @@ def burnetas_katehakis(truth: Truth, horizon: int, sigma: float) -> Bound:
     )
 
 
-def graves_lai_bound(truth: Truth, horizon: int, family: str, sigma: float) -> Bound:
-    """Return the Graves-Lai bound at a horizon."""
-    scale = f" sigma={sigma:g}" if family == "gaussian" else ""
+def graves_lai_bound(
+    truth: Truth,
+    horizon: int,
+    family: str,
+    sigma: float | None = None,
+    reward_range: tuple[float, float] | None = None,
+) -> Bound:
+    """Return the Graves-Lai bound at a horizon: of Gaussian rewards, or of the ends of a range."""
+    low, high = reward_range or truth.structure.range_of_rewards
+    scale = f" {low:g} or {high:g}" if (low, high) != (0.0, 1.0) else ""
+    if family == "gaussian":
+        scale = f" sigma={0.5 * (high - low) if sigma is None else sigma:g}"
     constant, why = math.nan, ""
     try:
-        constant = cheapest_allocation(truth, family, sigma).constant
+        constant = cheapest_allocation(truth, family, sigma, reward_range).constant
     except MissingExtraError:
         raise  # says nothing about the bound
     except ValueError as error:

@@ -19,6 +19,7 @@ from structured_bandits.structures.polyhedral.cell import is_empty
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
 from structured_bandits.structures.polyhedral.product import ProductStructure, joined_names
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
+from structured_bandits.structures.reward_ranges import Range, hull, multiplied, overlap
 
 
 @dataclass(frozen=True)
@@ -35,26 +36,34 @@ class Constraint:
 
 
 def union(
-    structures: Sequence[Structure], arms: Sequence[str] | None = None
+    structures: Sequence[Structure],
+    arms: Sequence[str] | None = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
-    """Return the structure of all models of several: one of them holds, it is not known which."""
+    """Return the structure of all models of several: one of them holds, it is not known which.
+
+    Rewards lie in the least range that holds all that the parts declare, unless one is given.
+    """
     structures = _checked(structures)
     pieces = [
         _named(piece, number, len(structures))
         for number, structure in enumerate(structures, start=1)
         for piece in structure.polytopes
     ]
-    return PolyhedralStructure(pieces, arms or structures[0].arm_names)
+    said = hull(part.reward_range for part in structures) if reward_range is None else reward_range
+    return PolyhedralStructure(pieces, arms or structures[0].arm_names, said)
 
 
 def intersection(
     structures: Structure | Sequence[Structure],
     constraints: Constraint | Sequence[Constraint] = (),
     arms: Sequence[str] | None = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
     """Return the models that all of the structures share, and that satisfy all constraints.
 
-    Pieces that share nothing are dropped; if nothing is left, that is an error.
+    Pieces that share nothing are dropped; if nothing is left, that is an error. Rewards lie in what the
+    ranges that the structures declare have in common, unless one is given.
     """
     several = _checked([structures] if isinstance(structures, Structure) else structures)
     wanted = [constraints] if isinstance(constraints, Constraint) else constraints
@@ -80,26 +89,37 @@ def intersection(
     left = [piece for piece in pieces if not is_empty(piece)]
     if not left:
         raise StructureError("intersection: no model satisfies everything at once")
-    return PolyhedralStructure(left, arms or several[0].arm_names)
+    said = overlap(part.reward_range for part in several) if reward_range is None else reward_range
+    return PolyhedralStructure(left, arms or several[0].arm_names, said)
 
 
 def product(
-    structures: Sequence[Structure], arms: Sequence[str] | None = None
+    structures: Sequence[Structure],
+    arms: Sequence[str] | None = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
     """Return the structure of independent groups of arms, each with its own structure.
 
-    Pulls of one group say nothing of the others (regional bandits). Arms are numbered through.
+    Pulls of one group say nothing of the others (regional bandits). Arms are numbered through. Rewards
+    lie in the least range that holds all that the groups declare, unless one is given; the priors are
+    those of the groups.
     """
     structures = _checked(structures, same_arms=False)
-    return ProductStructure(structures, joined_names(structures) if arms is None else arms)
+    names = joined_names(structures) if arms is None else arms
+    return ProductStructure(structures, names, reward_range)
 
 
 def scaled(
-    structure: Structure, factors: Any, arms: Sequence[str] | None = None
+    structure: Structure,
+    factors: Any,
+    arms: Sequence[str] | None = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
     """Return the structure with every mean multiplied by a factor of its arm.
 
-    What a price earns is the price times a demand that is known to fall with it.
+    What a price earns is the price times a demand that is known to fall with it. If the structure
+    declares a range of rewards, its ends are multiplied too, unless another one is given; the range of
+    all arms is the least that holds each of theirs.
     """
     (structure,) = _checked([structure])
     values = numbers(factors)
@@ -118,7 +138,8 @@ def scaled(
         )
         for piece in structure.polytopes
     ]
-    return PolyhedralStructure(pieces, arms or structure.arm_names)
+    said = multiplied(structure.reward_range, values) if reward_range is None else reward_range
+    return PolyhedralStructure(pieces, arms or structure.arm_names, said)
 
 
 def _checked(structures: Sequence[Structure], same_arms: bool = True) -> list[Structure]:

@@ -1,4 +1,8 @@
-"""Structures from what is known, in the words of the problem."""
+"""Structures from what is known, in the words of the problem.
+
+Means lie between `low` and `high`, by default the ends of the `reward_range`, which is (0, 1) unless
+given.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from structured_bandits.checks import (
     checked_at_least,
     checked_count,
     checked_number,
+    checked_range,
     numbers,
 )
 from structured_bandits.errors import StructureError
@@ -19,20 +24,28 @@ from structured_bandits.structures.builders.limits import check_arms, check_piec
 from structured_bandits.structures.builders.trees import spanning_trees
 from structured_bandits.structures.polyhedral.polytope import Polytope, means_with
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
+from structured_bandits.structures.reward_ranges import UNIT, Range
 
 Arms = Sequence[str] | None
 MOST_ARMS = 2000  # matrices of arms × arms have to fit the memory
 
 
 def unstructured(
-    n_arms: int, low: float = 0.0, high: float = 1.0, arms: Arms = None
+    n_arms: int,
+    low: float | None = None,
+    high: float | None = None,
+    arms: Arms = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
     """Return the structure that knows nothing: every mean lies between `low` and `high`.
+
+    By default these are the ends of the `reward_range`, which is (0, 1) unless given.
 
     >>> unstructured(3)
     PolyhedralStructure(1 piece × 3 arms, 3 arms best in some model)
     """
-    return PolyhedralStructure([means_with(*_range(n_arms, low, high))], arms)
+    piece = means_with(*_limits(n_arms, low, high, reward_range))
+    return PolyhedralStructure([piece], arms, reward_range)
 
 
 def linear(
@@ -41,6 +54,7 @@ def linear(
     low: float | None = None,
     high: float | None = None,
     arms: Arms = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
     """Return the structure in which means are features · theta, for an unknown vector theta.
 
@@ -67,11 +81,16 @@ def linear(
         least = np.full(len(slopes), -np.inf if low is None else checked_number("low", low))
         most = np.full(len(slopes), np.inf if high is None else checked_number("high", high))
         piece = piece.constrained(np.eye(len(slopes)), least, most)
-    return PolyhedralStructure([piece], arms)
+    return PolyhedralStructure([piece], arms, reward_range)
 
 
 def lipschitz(
-    positions: Any, constant: float, low: float = 0.0, high: float = 1.0, arms: Arms = None
+    positions: Any,
+    constant: float,
+    low: float | None = None,
+    high: float | None = None,
+    arms: Arms = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
     """Return the structure in which means differ by at most `constant` times the arms' distance.
 
@@ -90,16 +109,17 @@ def lipschitz(
     apart = np.sqrt(((points[first] - points[second]) ** 2).sum(axis=1))
     limit = checked_at_least("constant", constant, 0.0) * apart
     rows = _differences(len(points), first, second)
-    piece = means_with(*_range(len(points), low, high), rows, -limit, limit)
-    return PolyhedralStructure([piece], arms)
+    piece = means_with(*_limits(len(points), low, high, reward_range), rows, -limit, limit)
+    return PolyhedralStructure([piece], arms, reward_range)
 
 
 def monotone(
     n_arms: int,
     decreasing: bool = False,
-    low: float = 0.0,
-    high: float = 1.0,
+    low: float | None = None,
+    high: float | None = None,
     arms: Arms = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
     """Return the structure in which no mean is below that of the arm before it (or above, if falling).
 
@@ -113,11 +133,16 @@ def monotone(
     rows = (
         _differences(count, earlier, later) if decreasing else _differences(count, later, earlier)
     )
-    return PolyhedralStructure([means_with(*_range(count, low, high), rows, 0.0)], arms)
+    piece = means_with(*_limits(count, low, high, reward_range), rows, 0.0)
+    return PolyhedralStructure([piece], arms, reward_range)
 
 
 def concave(
-    positions: Any, low: float = 0.0, high: float = 1.0, arms: Arms = None
+    positions: Any,
+    low: float | None = None,
+    high: float | None = None,
+    arms: Arms = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
     """Return the structure in which the mean is a concave function of the arm's position.
 
@@ -134,15 +159,17 @@ def concave(
         rows[middle - 1, middle] = 1.0
         rows[middle - 1, middle - 1] = -(right - here) / (right - left)
         rows[middle - 1, middle + 1] = -(here - left) / (right - left)
-    return PolyhedralStructure([means_with(*_range(count, low, high), rows, 0.0)], arms)
+    piece = means_with(*_limits(count, low, high, reward_range), rows, 0.0)
+    return PolyhedralStructure([piece], arms, reward_range)
 
 
 def unimodal(
     n_arms: int,
     edges: Sequence[tuple[int, int]] | None = None,
-    low: float = 0.0,
-    high: float = 1.0,
+    low: float | None = None,
+    high: float | None = None,
     arms: Arms = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
     """Return the structure in which means fall with the distance from the best arm.
 
@@ -155,7 +182,7 @@ def unimodal(
     PolyhedralStructure(4 pieces × 4 arms, 4 arms best in some model)
     """
     count = _arm_count(n_arms)
-    ends = _range(count, low, high)
+    ends = _limits(count, low, high, reward_range)
     trees = spanning_trees(count, edges)
     if trees.number == 1:
         check_arms(f"n_arms={n_arms!r}", count, lambda arms: (arms, 2 * arms - 1))
@@ -171,31 +198,46 @@ def unimodal(
         )
         for name, child, parent in trees.rooted()
     ]
-    return PolyhedralStructure(pieces, arms)
+    return PolyhedralStructure(pieces, arms, reward_range)
 
 
 def known_best_mean(
-    n_arms: int, value: float, low: float = 0.0, arms: Arms = None
+    n_arms: int,
+    value: float,
+    low: float | None = None,
+    arms: Arms = None,
+    reward_range: Range | None = None,
 ) -> PolyhedralStructure:
     """Return the structure in which the best mean is known to be `value`, but not whose it is."""
-    if not checked_number("low", low) < checked_number("value", value):
-        raise StructureError(f"value={value!r}: expected more than low={low!r}")
-    least, most = _range(n_arms, low, value)
+    bottom, _ = _ends(low, None, reward_range)
+    if not bottom < checked_number("value", value):
+        raise StructureError(f"value={value!r}: expected more than low={bottom!r}")
+    least, most = _limits(n_arms, bottom, value, reward_range)
     check_arms(f"n_arms={n_arms!r}", len(least), lambda arms: (arms, arms))
     pieces = []
     for best in range(len(least)):
         lower = least.copy()
         lower[best] = most[best]
         pieces.append(means_with(lower, most, name=f"best {best + 1}"))
-    return PolyhedralStructure(pieces, arms)
+    return PolyhedralStructure(pieces, arms, reward_range)
 
 
-def _range(n_arms: int, low: float, high: float) -> tuple[Floats, Floats]:
+def _limits(
+    n_arms: int, low: float | None, high: float | None, reward_range: Range | None
+) -> tuple[Floats, Floats]:
+    """Return the least and the largest mean of each arm."""
     count = _arm_count(n_arms)
-    least, most = checked_number("low", low), checked_number("high", high)
+    least, most = _ends(low, high, reward_range)
     if not least < most:
-        raise StructureError(f"low={low!r}, high={high!r}: expected low < high")
+        raise StructureError(f"low={least!r}, high={most!r}: expected low < high")
     return np.full(count, least), np.full(count, most)
+
+
+def _ends(low: float | None, high: float | None, reward_range: Range | None) -> Range:
+    """Return where means lie: from `low` to `high`, where these are None the ends of the rewards."""
+    ends = UNIT if reward_range is None else checked_range("reward_range", reward_range)
+    least = ends[0] if low is None else checked_number("low", low)
+    return least, ends[1] if high is None else checked_number("high", high)
 
 
 def _arm_count(n_arms: Any) -> int:

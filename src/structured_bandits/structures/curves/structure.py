@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.checks import checked_weights
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import Structure, bytes_of, checked_means, warn_if_outside
 from structured_bandits.structures.curves.cells import TIE, IntervalCells
@@ -19,6 +20,7 @@ from structured_bandits.structures.curves.distances import CurveDistances
 from structured_bandits.structures.curves.envelope import envelope
 from structured_bandits.structures.polyhedral.polytope import Polytope, point, segment
 from structured_bandits.structures.questions import ModelLines
+from structured_bandits.structures.reward_ranges import Range
 
 Closed = Literal["left", "right", "both", "neither"]
 
@@ -65,7 +67,9 @@ class CurveStructure(Structure):
     """Models indexed by a number, with means that are linear on each piece; exact, without a grid.
 
     Pieces may leave gaps but not overlap. An arm counts as best where it is strictly so: isolated
-    ties, such as the borders between two arms, never make an arm best.
+    ties, such as the borders between two arms, never make an arm best. `prior` are positive weights, one
+    for each piece in the order given, and `reward_range` is where rewards lie, (0, 1) unless given;
+    policies and theory take both over. The structure has pieces and weights in order of the parameter.
 
     >>> demand = CurveStructure([Piece(0, 1, [0.9, 0.5], [0.1, 0.5], closed="both")])
     >>> demand.means(0.25)
@@ -77,11 +81,19 @@ class CurveStructure(Structure):
     kind = "curves"
     cells: IntervalCells
 
-    def __init__(self, pieces: Sequence[Piece], arms: Sequence[str] | None = None) -> None:
-        self.pieces = _checked(pieces)
+    def __init__(
+        self,
+        pieces: Sequence[Piece],
+        arms: Sequence[str] | None = None,
+        prior: Any = None,
+        reward_range: Range | None = None,
+    ) -> None:
+        self.pieces, order = _checked(pieces)
         cells, self._owns_start, self._piece_of = _cells(self.pieces)
-        super().__init__(cells, arms)
-        warn_if_outside(np.array([[p.at_start, p.at_end] for p in self.pieces]))
+        weights = None if prior is None else checked_weights(prior, len(order), "piece")[order]
+        super().__init__(cells, arms, None if weights is None else weights.tolist(), reward_range)
+        ends = np.array([[p.at_start, p.at_end] for p in self.pieces])
+        warn_if_outside(ends, self.reward_range)
 
     def _facts(self) -> Iterable[Any]:
         return (
@@ -151,7 +163,7 @@ class CurveStructure(Structure):
         return (
             f"CurveStructure({pieces} piece{'s' if pieces > 1 else ''}, "
             f"{len(self.cells.best)} cells, {self.n_arms} arms, "
-            f"{len(self.best_arms)} arms best in some model)"
+            f"{len(self.best_arms)} arms best in some model{self._rewards_in_words()})"
         )
 
     def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
@@ -176,16 +188,18 @@ def _interval(piece: Piece) -> str:
     )
 
 
-def _checked(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Return the pieces in order of their parameter, with plain tuples of floats as means."""
+def _checked(pieces: Sequence[Piece]) -> tuple[tuple[Piece, ...], list[int]]:
+    """Return the pieces in order of their parameter, with plain tuples of floats as means.
+
+    Also where in the list that was given each of them was.
+    """
     if isinstance(pieces, Piece):
         raise StructureError("pieces: expected a list of pieces, got a single Piece")
     if not pieces:
         raise StructureError("pieces: none given; a structure needs at least one")
-    clean = sorted(
-        (_checked_piece(piece, number) for number, piece in enumerate(pieces)),
-        key=lambda piece: (piece.start, piece.end),
-    )
+    checked = [_checked_piece(piece, number) for number, piece in enumerate(pieces)]
+    order = sorted(range(len(checked)), key=lambda at: (checked[at].start, checked[at].end))
+    clean = [checked[place] for place in order]
     for left, right in pairwise(clean):
         touching = left.end == right.start and left.owns_end and right.owns_start
         if left.end > right.start or touching:
@@ -196,7 +210,7 @@ def _checked(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     widths = {len(piece.at_start) for piece in clean}
     if len(widths) > 1:
         raise StructureError(f"pieces: they have {sorted(widths)} arms; all need the same number")
-    return tuple(clean)
+    return tuple(clean), order
 
 
 def _checked_piece(piece: Any, number: int) -> Piece:

@@ -5,28 +5,33 @@ from __future__ import annotations
 import csv
 import math
 import os
+from typing import Any
 
+from structured_bandits.checks import checked_range
 from structured_bandits.errors import FileFormatError
 from structured_bandits.structures.files.paths import file_id
+from structured_bandits.structures.reward_ranges import UNIT, Range
 
 MARKS = ("", "model")  # what a header may have above the names of models
 ADVICE = "if these numbers are names of arms, begin the line with 'model' or say header=True"
 
 
 def read_table(
-    path: str | os.PathLike[str], header: bool = False
+    path: str | os.PathLike[str], header: bool = False, reward_range: Any = None
 ) -> tuple[list[list[float]], list[str], list[str] | None]:
     """Read a CSV of models x arms; return its means, arm names and, if it has them, model names.
 
-    `header` says that the first line holds names even if these look like means.
+    `header` says that the first line holds names even if these look like means: numbers in the
+    `reward_range`, in [0, 1] if that is None.
     """
+    ends = UNIT if reward_range is None else checked_range("reward_range", reward_range)
     lines = _lines(path)
     if len(lines) < 2:
         raise FileFormatError(f"{path}: expected a header with arm names and a row per model")
     (line, first), *rows = lines
     names = [cell.strip() for cell in first]
     if not header:
-        _check_header(f"{path}, line {line}", names)
+        _check_header(f"{path}, line {line}", names, ends)
     for line, row in rows:
         if len(row) != len(names):
             raise FileFormatError(
@@ -57,15 +62,15 @@ def _lines(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
             raise FileFormatError(f"{path}, line {reader.line_num}: {error}") from None
 
 
-def _check_header(place: str, names: list[str]) -> None:
+def _check_header(place: str, names: list[str], ends: Range) -> None:
     """Raise if the first line is not one of names, or may be the first model of a table without one."""
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
         raise FileFormatError(f"{place}: no comma in {names[0]!r}; expected commas")
-    if all("." in name and _may_be_mean(name) for name in names):
+    if all("." in name and _may_be_mean(name, ends) for name in names):
         raise FileFormatError(f"{place}: expected a header with arm names, found means; {ADVICE}")
     model, *rest = names
     named = rest and model.lower() not in MARKS and not _is_number(model)
-    if named and all(map(_may_be_mean, rest)):
+    if named and all(_may_be_mean(name, ends) for name in rest):
         raise FileFormatError(
             f"{place}: expected a header with arm names, found what may be the means of a model "
             f"{model!r}; {ADVICE}"
@@ -93,8 +98,8 @@ def _is_like_number(text: str) -> bool:
     return True
 
 
-def _may_be_mean(text: str) -> bool:
-    return _is_number(text) and 0.0 <= float(text) <= 1.0
+def _may_be_mean(text: str, ends: Range) -> bool:
+    return _is_number(text) and ends[0] <= float(text) <= ends[1]
 
 
 def _number(path: str | os.PathLike[str], line: int, column: str, text: str) -> float:

@@ -5,35 +5,45 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from structured_bandits.errors import FileFormatError, StructureError
+from structured_bandits.errors import FileFormatError, ParameterError, StructureError
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.files.paths import FileId, file_id
 from structured_bandits.structures.files.toml import ReadFile, build_structure, curve_piece
 from structured_bandits.structures.finite.structure import FiniteStructure
+from structured_bandits.structures.reward_ranges import Range
 
 MOST_FILES = 20  # each including the next
 
 
-def load_structure(path: str | os.PathLike[str], header: bool = False) -> Structure:
+def load_structure(
+    path: str | os.PathLike[str],
+    header: bool = False,
+    prior: Any = None,
+    reward_range: Range | None = None,
+) -> Structure:
     """Read a structure from a `.csv` file (models x arms) or a `.toml` file.
 
     The TOML file names its `kind` and has what that kind needs, such as `positions` and `constant` of
     "lipschitz". Without a kind it holds curves: a table `[[pieces]]` for each `Piece`, with its `start`,
-    `end`, `at_start`, `at_end` and, if wanted, `closed`. In both `arms` may name the arms.
+    `end`, `at_start`, `at_end` and, if wanted, `closed`. In both `arms` may name the arms, and
+    `reward_range` say where rewards lie.
 
-    `header=True` says that the first line of a CSV file holds names even if they look like means.
+    A CSV file has no room for more than a table. So `header=True` says that its first line holds names
+    even if they look like means, and `prior` and `reward_range` are those of `FiniteStructure`.
     """
-    return _load(Path(path), header, (file_id(path),))
+    said = {"header": header, "prior": prior, "reward_range": reward_range}
+    return _load(Path(path), said, (file_id(path),))
 
 
 def reader(files: tuple[FileId, ...] = ()) -> ReadFile:
     """Return what reads the files that a file includes; `files` led to it, each including the next."""
 
-    def read(path: Path, place: str, header: bool) -> Structure:
+    def read(path: Path, place: str, said: Mapping[str, Any]) -> Structure:
         try:
             file = file_id(path, place)
         except OSError as error:
@@ -44,30 +54,41 @@ def reader(files: tuple[FileId, ...] = ()) -> ReadFile:
             raise FileFormatError(f"{place}: more than {MOST_FILES} files include each the next")
         if not path.is_file():
             raise FileFormatError(f"{place}: {path} is not a file")
-        return _load(path, header, (*files, file))
+        return _load(path, said, (*files, file))
 
     return read
 
 
-def _load(path: Path, header: bool, files: tuple[FileId, ...]) -> Structure:
+def _load(path: Path, said: Mapping[str, Any], files: tuple[FileId, ...]) -> Structure:
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".toml"):
         raise FileFormatError(
             f"{path}: expected a .csv file (a table of models × arms) or a .toml file (a kind, or "
             "pieces)"
         )
-    if header and suffix == ".toml":
-        raise FileFormatError(
-            f"{path}: header=True is for .csv files, whose first line names the arms"
-        )
+    if suffix == ".toml":
+        _check_nothing_said(path, said)
     try:
-        return FiniteStructure.from_csv(path, header) if suffix == ".csv" else _toml(path, files)
+        return FiniteStructure.from_csv(path, **said) if suffix == ".csv" else _toml(path, files)
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
     except FileFormatError:
         raise
-    except StructureError as error:
+    except (StructureError, ParameterError) as error:
         raise FileFormatError(f"{path}: {error}") from None
+
+
+def _check_nothing_said(path: Path, said: Mapping[str, Any]) -> None:
+    """Raise if something is said of a TOML file that only a CSV file has no room for."""
+    if said.get("header", False):
+        raise FileFormatError(
+            f"{path}: header=True is for .csv files, whose first line names the arms"
+        )
+    for name in ("prior", "reward_range"):
+        if said.get(name) is not None:
+            raise FileFormatError(
+                f"{path}: {name}={said[name]!r} is for .csv files; write it into the .toml file"
+            )
 
 
 def _toml(path: Path, files: tuple[FileId, ...]) -> Structure:
@@ -84,10 +105,11 @@ def _toml(path: Path, files: tuple[FileId, ...]) -> Structure:
 
 
 def _curves(path: str | os.PathLike[str], text: str, content: dict[str, Any]) -> CurveStructure:
-    unknown = sorted(set(content) - {"arms", "pieces"})
+    accepted = ("arms", "pieces", "prior", "reward_range")
+    unknown = sorted(set(content) - set(accepted))
     if unknown:
         raise FileFormatError(
-            f"{path}, {unknown[0]!r}: unknown; without a 'kind' accepted are 'arms' and 'pieces'"
+            f"{path}, {unknown[0]!r}: unknown; without a 'kind' accepted are {', '.join(accepted)}"
         )
     tables = content.get("pieces")
     if isinstance(tables, dict):
@@ -108,7 +130,8 @@ def _curves(path: str | os.PathLike[str], text: str, content: dict[str, Any]) ->
         curve_piece(f"{path}, {name}", table) for name, table in zip(names, tables, strict=True)
     ]
     try:
-        return CurveStructure(pieces, arms=content.get("arms"))
-    except StructureError as error:
+        said = {name: content.get(name) for name in ("arms", "prior", "reward_range")}
+        return CurveStructure(pieces, **said)
+    except (StructureError, ParameterError) as error:
         message = re.sub(r"pieces\[(\d+)\]", lambda found: names[int(found[1])], str(error))
         raise FileFormatError(f"{path}: {message}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,8 +49,8 @@ KINDS = {
     "concave": Kind(concave, ("positions",), RANGE),
     "unimodal": Kind(unimodal, ("n_arms",), ("edges", *RANGE)),
     "known_best_mean": Kind(known_best_mean, ("n_arms", "value"), ("low",)),
-    "finite": Kind(FiniteStructure, ("means",), ("models",)),
-    "curves": Kind(CurveStructure, ("pieces",)),
+    "finite": Kind(FiniteStructure, ("means",), ("models", "prior")),
+    "curves": Kind(CurveStructure, ("pieces",), ("prior",)),
     "polyhedral": Kind(PolyhedralStructure, ("pieces",)),
     "union": Kind(union, ("parts",)),
     "product": Kind(product, ("parts",)),
@@ -58,10 +59,12 @@ KINDS = {
 PIECE = ("start", "end", "at_start", "at_end"), ("closed",)
 POLYTOPE = ("slopes",), ("intercepts", "rows", "lower", "upper", "name")
 DEEPEST = 20  # parts of parts of parts …
-COMMON = ("kind", "arms", "constraints", "factors")  # of every structure
+COMMON = ("kind", "arms", "constraints", "factors", "reward_range")  # of every structure
+OF_FILE = ("header", "prior", "reward_range")  # what a table may say of a CSV file
 
 
-ReadFile = Callable[[Path, str, bool], Structure]  # its name, where it is written, its header
+# Takes the name of a file, where it is written and what is said of it (OF_FILE).
+ReadFile = Callable[[Path, str, Mapping[str, Any]], Structure]
 
 
 def build_structure(
@@ -69,9 +72,10 @@ def build_structure(
 ) -> Structure:
     """Return the structure that a table describes; errors begin with its `place`.
 
-    Besides what its kind needs, a table may have `arms` (names), `constraints` on the means and, applied
-    last, `factors` that multiply them. A table with `file` stands for the structure in that file, which
-    `read_file` reads. `depth` counts the tables around this one.
+    Besides what its kind needs, a table may have `arms` (names), `constraints` on the means, `factors`
+    that multiply them in the end, and `reward_range`, that of the rewards in the end. A table with
+    `file` stands for the structure in that file, which `read_file` reads. `depth` counts the tables
+    around this one.
     """
     if depth > DEEPEST:
         raise FileFormatError(f"{place}: parts are nested more than {DEEPEST} deep")
@@ -95,14 +99,21 @@ def build_structure(
     if "pieces" in values:
         values["pieces"] = _pieces(values["pieces"], kind, place)
     try:
-        structure = build(**values, arms=table.get("arms"))
-        wanted = _constraints(table.get("constraints", []), place)
-        structure = intersection(structure, wanted) if wanted else structure
-        return scaled(structure, table["factors"]) if "factors" in table else structure
+        values["arms"] = table.get("arms")
+        return _finished(partial(build, **values), table, place)
     except (FileFormatError, MissingExtraError):
         raise
     except StructuredBanditsError as error:
         raise FileFormatError(f"{place}: {error}") from None
+
+
+def _finished(build: Callable[..., Structure], table: Mapping[str, Any], place: str) -> Structure:
+    """Return the structure with constraints and factors; the rewards are those after the factors."""
+    rewards = {"reward_range": table.get("reward_range")}
+    wanted = _constraints(table.get("constraints", []), place)
+    structure = build() if "factors" in table else build(**rewards)
+    structure = intersection(structure, wanted) if wanted else structure
+    return scaled(structure, table["factors"], **rewards) if "factors" in table else structure
 
 
 def check_keys(
@@ -121,13 +132,14 @@ def check_keys(
 
 
 def _file(table: Mapping[str, Any], place: str, folder: Path, read_file: ReadFile) -> Structure:
-    check_keys(table, place, ("file",), ("header",))
+    check_keys(table, place, ("file",), OF_FILE)
     name, header = table["file"], table.get("header", False)
     if not isinstance(name, str):
         raise FileFormatError(f"{place}, file={name!r}: expected the name of a file")
     if not isinstance(header, bool):
         raise FileFormatError(f"{place}, header={header!r}: expected true or false")
-    return read_file(folder / name, f"{place}, file={shortened(name)!r}", header)
+    said = {key: table[key] for key in OF_FILE if key in table}
+    return read_file(folder / name, f"{place}, file={shortened(name)!r}", said)
 
 
 def _tables(tables: Any, place: str, name: str) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.checks import checked_weights
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.fits import ModelFit, squares_of
 from structured_bandits.structures.base import (
@@ -26,6 +27,7 @@ from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.finite.distances import FiniteDistances
 from structured_bandits.structures.polyhedral.polytope import Polytope, point
 from structured_bandits.structures.questions import ModelLines
+from structured_bandits.structures.reward_ranges import Range
 
 if TYPE_CHECKING:
     import pandas
@@ -37,7 +39,8 @@ class FiniteStructure(Structure):
     `means` is a table of models x arms; the best arm of a model is the lowest index among its
     largest means. Models and arms are counted from 0 in code and named "1", "2", … unless names are
     given. Of a data frame the columns name the arms and the index names the models, unless they only
-    count.
+    count. `prior` are positive weights, one for each model, and `reward_range` is where rewards lie,
+    (0, 1) unless given; policies and theory take both over.
 
     >>> types = FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"], models=["A", "B"])
     >>> types.best_arms
@@ -56,6 +59,8 @@ class FiniteStructure(Structure):
         means: Any,
         arms: Sequence[str] | None = None,
         models: Sequence[str] | None = None,
+        prior: Any = None,
+        reward_range: Range | None = None,
     ) -> None:
         if hasattr(means, "columns") and hasattr(means, "to_numpy"):  # a data frame, of any make
             arms = _labels(means.columns) if arms is None else arms
@@ -66,27 +71,36 @@ class FiniteStructure(Structure):
             raise StructureError(
                 f"means: shape {table.shape}; expected models × arms with at least one of each"
             )
-        super().__init__(FiniteCells(table), arms)
+        weights = None if prior is None else checked_weights(prior, len(table), "model").tolist()
+        super().__init__(FiniteCells(table), arms, weights, reward_range)
         self.model_names: Sequence[str] = (
             Numbered(len(table)) if models is None else checked_names(models, len(table), "model")
         )
-        warn_if_outside(table)
+        warn_if_outside(table, self.reward_range)
 
     @classmethod
-    def from_csv(cls, path: str | os.PathLike[str], header: bool = False) -> FiniteStructure:
+    def from_csv(
+        cls,
+        path: str | os.PathLike[str],
+        header: bool = False,
+        prior: Any = None,
+        reward_range: Range | None = None,
+    ) -> FiniteStructure:
         """Read a CSV file: a header with arm names, a row per model.
 
         The first column holds model names if its header is empty or "model", or if no cell of it is
-        a number. A first line that looks like means is refused; `header=True` says that its numbers are
-        names, such as prices.
+        a number. A first line that looks like means of such rewards is refused; `header=True` says that
+        its numbers are names, such as prices.
         """
-        means, arms, models = read_table(path, header)
-        return cls(means, arms=arms, models=models)
+        means, arms, models = read_table(path, header, reward_range)
+        return cls(means, arms, models, prior, reward_range)
 
     @classmethod
-    def from_frame(cls, frame: pandas.DataFrame) -> FiniteStructure:
+    def from_frame(
+        cls, frame: pandas.DataFrame, prior: Any = None, reward_range: Range | None = None
+    ) -> FiniteStructure:
         """Take a data frame, as the constructor does: columns name arms, the index names models."""
-        return cls(frame)
+        return cls(frame, prior=prior, reward_range=reward_range)
 
     def _facts(self) -> Iterable[Any]:
         return (self.cells.table,)
@@ -117,6 +131,11 @@ class FiniteStructure(Structure):
         return squares_of(self.cells.table, self.cells.best)
 
     @property
+    def mean_ranges(self) -> Floats:
+        """The least and the largest mean of each arm (arms × 2)."""
+        return np.stack([self.cells.table.min(axis=0), self.cells.table.max(axis=0)], axis=1)
+
+    @property
     def polytopes(self) -> tuple[Polytope, ...]:
         """Each model as a polytope without parameters."""
         rows = zip(self.cells.table, self.model_names, strict=True)
@@ -135,7 +154,7 @@ class FiniteStructure(Structure):
     def __repr__(self) -> str:
         return (
             f"FiniteStructure({self.n_models} models × {self.n_arms} arms, "
-            f"{len(self.best_arms)} arms best in some model)"
+            f"{len(self.best_arms)} arms best in some model{self._rewards_in_words()})"
         )
 
     def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:

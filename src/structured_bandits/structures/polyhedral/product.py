@@ -20,12 +20,13 @@ from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box, Data, Prospect
 from structured_bandits.programs.linear import TOLERANCE
-from structured_bandits.structures.base import Structure, hash_of
+from structured_bandits.structures.base import Structure, hash_of, warn_if_outside
 from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.polyhedral.difference_cells import difference_cells
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure, mean_ranges
 from structured_bandits.structures.questions import ModelLines, forget_history
+from structured_bandits.structures.reward_ranges import UNIT, Range, hull
 from structured_bandits.structures.spans import SpanCells, SpanWork
 
 FEW_PIECES = 200  # more are not listed before theory asks for them
@@ -174,15 +175,25 @@ class ProductStructure(PolyhedralStructure):
     """Independent groups of arms; policies ask each group by itself.
 
     The pieces of a product are all combinations of the pieces of its groups. Policies other than
-    GreedyMLE do without them, theory lists them.
+    GreedyMLE do without them, theory lists them. Rewards lie in the least range that holds those of the
+    groups unless `reward_range` is given, and the prior is made of theirs.
     """
 
-    def __init__(self, groups: Sequence[Structure], arms: Sequence[str]) -> None:
+    def __init__(
+        self,
+        groups: Sequence[Structure],
+        arms: Sequence[str],
+        reward_range: Range | None = None,
+    ) -> None:
         self.groups = tuple(groups)
+        self._inherited = hull(group.reward_range for group in groups)
         few = math.prod(len(group.polytopes) for group in groups) <= FEW_PIECES
         simple = difference_cells(self.pieces) if few else None
         cells = simple or ProductCells([group.cells for group in groups])
-        Structure.__init__(self, cells, arms)
+        said = self._inherited if reward_range is None else reward_range
+        Structure.__init__(self, cells, arms, joined_priors(groups), said)
+        if self.reward_range != self._inherited:  # otherwise the groups have warned
+            warn_if_outside(np.round(self.mean_ranges, 9), self.reward_range)
 
     @cached_property
     def pieces(self) -> tuple[Polytope, ...]:  # type: ignore[override]
@@ -206,13 +217,22 @@ class ProductStructure(PolyhedralStructure):
     @cached_property
     def mean_ranges(self) -> Floats:
         """The least and the largest mean of each arm (arms × 2)."""
-        return np.vstack([mean_ranges(group.polytopes) for group in self.groups])
+        known = (getattr(group, "mean_ranges", None) for group in self.groups)
+        return np.vstack(
+            [
+                mean_ranges(group.polytopes) if ends is None else ends
+                for group, ends in zip(self.groups, known, strict=True)
+            ]
+        )
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the groups, and of the arms' names if these are not those of the groups."""
+    def _fingerprint(self, said: bool) -> str:
+        """Return a hash of the groups, and of names and range if these are not those of the groups."""
         names = () if self.arm_names == joined_names(self.groups) else self.arm_names
-        return hash_of(["product", *names, "", *(group.fingerprint for group in self.groups)])
+        groups = (group._fingerprint(said) for group in self.groups)
+        own = hash_of(["product", *names, "", *groups])
+        if not said or self.range_of_rewards == (self._inherited or UNIT):
+            return own
+        return hash_of([own, "reward_range"], [self.range_of_rewards])
 
     def _first_fingerprint(self) -> str:
         parts = [*self.arm_names, *(group._first_fingerprint() for group in self.groups)]
@@ -221,8 +241,22 @@ class ProductStructure(PolyhedralStructure):
     def __repr__(self) -> str:
         return (
             f"ProductStructure({len(self.groups)} groups × {self.n_arms} arms, "
-            f"{len(self.best_arms)} arms best in some model)"
+            f"{len(self.best_arms)} arms best in some model{self._rewards_in_words()})"
         )
+
+
+def joined_priors(groups: Sequence[Structure]) -> list[Any] | None:
+    """Return the priors of the groups, those of a product one by one; None if none is given.
+
+    A single one is not a list of one: it is that of the group.
+    """
+    priors: list[Any] = []
+    for group in groups:
+        count = len(getattr(group, "model_lines", [None]))
+        priors += group.prior or [None] * count if count != 1 else [group.prior]
+    if all(prior is None for prior in priors):
+        return None
+    return priors if len(priors) > 1 else priors[0]
 
 
 def joined_names(groups: Sequence[Structure]) -> tuple[str, ...]:

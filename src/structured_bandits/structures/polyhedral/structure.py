@@ -20,6 +20,7 @@ from structured_bandits.structures.polyhedral.difference_cells import (
 )
 from structured_bandits.structures.polyhedral.distances import PolyhedralDistances
 from structured_bandits.structures.polyhedral.polytope import Polytope
+from structured_bandits.structures.reward_ranges import Range
 
 
 @dataclass(frozen=True, order=True)
@@ -36,7 +37,8 @@ class PolyhedralStructure(Structure):
     An arm is best in a model if it is strictly better than all others, but for arms that equal it in the
     whole piece; of those the lowest counts. Tolerances are absolute (1e-9, means of order one). Policies
     that need linear programs run on the Python engine; where constraints concern only means and
-    differences of two means there is a closed form, which is compiled.
+    differences of two means there is a closed form, which is compiled. `reward_range` is where rewards
+    lie, (0, 1) unless given; policies and theory take it over.
 
     What is found out about a structure is kept with it (`polytope_cells`, `mean_ranges`). These are
     facts about its models and never of a run: threads that ask at once may find one twice, alike.
@@ -48,10 +50,16 @@ class PolyhedralStructure(Structure):
 
     kind = "polyhedral"
 
-    def __init__(self, pieces: Sequence[Polytope], arms: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        pieces: Sequence[Polytope],
+        arms: Sequence[str] | None = None,
+        reward_range: Range | None = None,
+    ) -> None:
         self.pieces = checked_pieces(pieces)
-        super().__init__(difference_cells(self.pieces) or self.polytope_cells, arms)
-        warn_if_outside(np.round(self.mean_ranges, 9))  # rounding leaves nothing
+        cells = difference_cells(self.pieces) or self.polytope_cells
+        super().__init__(cells, arms, reward_range=reward_range)
+        warn_if_outside(np.round(self.mean_ranges, 9), self.reward_range)  # rounding leaves nothing
 
     @cached_property
     def polytope_cells(self) -> PolytopeCells:
@@ -130,7 +138,7 @@ class PolyhedralStructure(Structure):
         count = len(self.pieces)
         return (
             f"PolyhedralStructure({count} piece{'s' if count > 1 else ''} × {self.n_arms} arms, "
-            f"{len(self.best_arms)} arms best in some model)"
+            f"{len(self.best_arms)} arms best in some model{self._rewards_in_words()})"
         )
 
     def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
