@@ -62,6 +62,7 @@ from structured_bandits.structures.builders.knowledge import (
     unimodal,
     unstructured,
 )
+from structured_bandits.structures.builders.tables import around, mixtures
 from structured_bandits.structures.curves.structure import CurveStructure, Piece
 from structured_bandits.structures.files.load import load_structure
 from structured_bandits.structures.finite.structure import FiniteStructure
@@ -133,6 +134,7 @@ __all__ = [
     "ThompsonSampling",
     "UncertainModelTS",
     "analyse",
+    "around",
     "concave",
     "intersection",
     "known_best_mean",
@@ -140,6 +142,7 @@ __all__ = [
     "lipschitz",
     "load_result",
     "load_structure",
+    "mixtures",
     "monotone",
     "product",
     "scaled",
