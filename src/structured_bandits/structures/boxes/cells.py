@@ -45,17 +45,24 @@ class BoxCells(Record, SpanCells, _BoxCells):
         """Return the number of arms."""
         return self.least.shape[1]
 
+    def fresh_notes(self) -> Floats:
+        """Return the memory of one number: the highest lower end of the box asked about last."""
+        return np.zeros(1)
+
     def fits(self, cell: int, box: Box, before: bool, notes: Floats) -> bool:
         """Does the model's box meet the open box? Arm by arm."""
         model = self.model[cell]
         if cell > 0 and self.model[cell - 1] == model:
             return before
         low, high = box.low, box.high
+        highest = -math.inf
         for arm in range(len(low)):
             if self.most[model, arm] <= low[arm] or self.least[model, arm] >= high[arm]:
                 return False
             if low[arm] >= high[arm]:
                 return False
+            highest = max(highest, low[arm])
+        notes[0] = highest
         return True
 
     def span(self, cell: int, box: Box, notes: Floats) -> tuple[float, float]:
@@ -67,9 +74,7 @@ class BoxCells(Record, SpanCells, _BoxCells):
         """
         model = self.model[cell]
         arm = self.best[cell]
-        below = -math.inf
-        for low in box.low:
-            below = max(below, low)
+        below = notes[0]
         floor = self.floor[model]
         above = min(self.most[model, arm], box.high[arm])
         if above <= below or box.high[arm] <= floor:

@@ -30,7 +30,7 @@ class BoxStructure(Structure):
     `sb.around` makes it and says what the arguments are. An arm is best in a vector of means of a box if
     it is strictly better than all others, but for arms that equal it in the whole box; of those the
     lowest counts. So a box without margins is a model of a `FiniteStructure`, and one with margins a
-    piece of a `PolyhedralStructure`. `table` holds the rows around which the boxes are.
+    piece of a `PolyhedralStructure`. `rows` holds the table around which the boxes are.
     """
 
     kind = "boxes"
@@ -45,18 +45,18 @@ class BoxStructure(Structure):
         arms: Sequence[str] | None = None,
         models: Sequence[str] | None = None,
     ) -> None:
-        rows = table_of(table, arms, models)
-        self.table = rows.cells.table
-        self.model_names = rows.model_names
-        least, most = box_ends(self.table, margins, low, high)
-        super().__init__(BoxCells(least, most), rows.arm_names)
-        if self.table.min() >= 0.0 and self.table.max() <= 1.0:  # else the table has warned
+        known = table_of(table, arms, models)
+        self.rows = known.cells.table
+        self.model_names = known.model_names
+        least, most = box_ends(self.rows, margins, low, high)
+        super().__init__(BoxCells(least, most), known.arm_names)
+        if self.rows.min() >= 0.0 and self.rows.max() <= 1.0:  # else the table has warned
             warn_if_outside(self.mean_ranges)
 
     @property
     def n_models(self) -> int:
         """The number of boxes."""
-        return len(self.table)
+        return len(self.rows)
 
     @property
     def has_margins(self) -> bool:
@@ -71,7 +71,7 @@ class BoxStructure(Structure):
     @cached_property
     def fitting_cells(self) -> BoxCells | ModelFit:
         """The cells that find the best-fitting model: without margins those of the table."""
-        return self.cells if self.has_margins else squares_of(self.table, self.cells.best)
+        return self.cells if self.has_margins else squares_of(self.rows, self.cells.best)
 
     @cached_property
     def polytopes(self) -> tuple[Polytope, ...]:
@@ -107,20 +107,20 @@ class BoxStructure(Structure):
         """Return the row of a model, given by index (int) or by name (str), or the means of a place."""
         if isinstance(model, Place):
             return np.array(self.at(model.parameter, model.piece).parameter)
-        return self.table[index_of(model, self.model_names, "model")].copy()
+        return self.rows[index_of(model, self.model_names, "model")].copy()
 
     def distances(self, means: Floats, tolerance: float) -> Distances:
         """Return how far the models are from the true `means`, for theory."""
         if not self.has_margins:
-            return FiniteDistances(FiniteCells(self.table), means, tolerance)
+            return FiniteDistances(FiniteCells(self.rows), means, tolerance)
         return BoxDistances(self.cells, means, tolerance, self.polytopes, Place)
 
-    def model_name(self, model: int | Place) -> str:
+    def model_name(self, model: int | str | Place) -> str:
         """Return the name of a row, and the means if they are others than its own."""
         if not isinstance(model, Place):
-            return self.model_names[model]
+            return self.model_names[index_of(model, self.model_names, "model")]
         name = self.model_names[model.piece]
-        if np.array_equal(model.parameter, self.table[model.piece]):
+        if np.array_equal(model.parameter, self.rows[model.piece]):
             return name
         return f"{name} ({', '.join(f'{mean + 0.0:.4g}' for mean in model.parameter)})"
 

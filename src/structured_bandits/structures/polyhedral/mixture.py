@@ -25,40 +25,42 @@ class MixtureStructure(PolyhedralStructure):
     """
 
     def __init__(self, table: Floats, arms: Sequence[str], models: Sequence[str]) -> None:
-        self.table = table
+        self.rows = table
         self.model_names = models
         super().__init__([hull(table)], arms)
 
     @cached_property
     def mean_ranges(self) -> Floats:
         """The least and the largest mean of each arm (arms × 2)."""
-        return np.stack([self.table.min(axis=0), self.table.max(axis=0)], axis=1)
+        return np.stack([self.rows.min(axis=0), self.rows.max(axis=0)], axis=1)
 
     def at(self, parameter: Any, piece: int | str = 0) -> Place:
-        """Return the mixture with these weights: one for each row, or by name of the row.
+        """Return the mixture with these weights: one for each row, or by names of rows, or one row.
 
         Weights by name are shares of their sum, those of rows that are not named are 0.
         """
+        if isinstance(parameter, (str, int, np.integer)):
+            parameter = {parameter: 1.0}
         if isinstance(parameter, Mapping):
             parameter = self._weights(parameter)
         return super().at(parameter, piece)
 
     def means(self, model: Any) -> Floats:
-        """Return the means of a mixture: a place, weights (see `at`), or the name of a row."""
-        return super().means(self.at({model: 1.0}) if isinstance(model, str) else model)
+        """Return the means of a mixture: a place, weights, or a row by index or name (see `at`)."""
+        return super().means(model if isinstance(model, Place) else self.at(model))
 
-    def model_name(self, model: Place) -> str:
+    def model_name(self, model: Place | int | str) -> str:
         """Return the shares of the rows in percent."""
-        shares = np.array(model.parameter)
+        place = model if isinstance(model, Place) else self.at(model)
         named = [
             f"{100.0 * share:.3g} % {name}"
-            for share, name in zip(shares, self.model_names, strict=True)
+            for share, name in zip(place.parameter, self.model_names, strict=True)
             if share >= SMALLEST_SHARE
         ]
         return ", ".join(named)
 
     def _weights(self, parts: Mapping[Any, Any]) -> Floats:
-        weights = np.zeros(len(self.table))
+        weights = np.zeros(len(self.rows))
         for name, part in parts.items():
             number = isinstance(part, (int, float, np.number)) and not isinstance(part, bool)
             if not number or not 0.0 <= part < np.inf:
@@ -70,16 +72,16 @@ class MixtureStructure(PolyhedralStructure):
 
     def __repr__(self) -> str:
         return (
-            f"MixtureStructure({len(self.table)} models × {self.n_arms} arms, "
+            f"MixtureStructure({len(self.rows)} models × {self.n_arms} arms, "
             f"{len(self.best_arms)} arms best in some mixture)"
         )
 
     def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
         rows = [
             [(name, False), *((f"{mean:.4g}", mean == row.max()) for mean in row)]
-            for name, row in zip(self.model_names[:limit], self.table, strict=False)
+            for name, row in zip(self.model_names[:limit], self.rows, strict=False)
         ]
-        return ["part of the mix", *self.arm_names], rows, max(0, len(self.table) - limit)
+        return ["part of the mix", *self.arm_names], rows, max(0, len(self.rows) - limit)
 
 
 def hull(table: Floats) -> Polytope:
