@@ -94,9 +94,7 @@ class BoxCells(Record, SpanCells, _BoxCells):
             arm = self.best[cell]
             if self.model[cell] == model and fitted_ends(self, model, arm, data)[1] >= floor:
                 return int(arm)
-        return (
-            -1
-        )  # not reached: an arm with the highest of these ends has a cell (planning.md 24.3)
+        return -1  # not reached: some arm has a cell with these means (docs/planning.md 24.4)
 
 
 def leading_arms(least: Floats, most: Floats) -> Flags:
