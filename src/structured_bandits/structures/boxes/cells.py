@@ -8,23 +8,34 @@ maxima over the arms, and they are exact: nothing is computed but the ends thems
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Box, Data
+from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect, write_box
+from structured_bandits.planning.intervals import Intervals
+from structured_bandits.planning.tangents import FIRST_TIME
+from structured_bandits.planning.watches import Ranges, comes_in, update_watches
 from structured_bandits.records import Record
+from structured_bandits.structures.boxes.work import BoxWork, fresh_box_work
+from structured_bandits.structures.finite.plans import outside_length
 from structured_bandits.structures.polyhedral.least_squares import SAME_LOSS
-from structured_bandits.structures.spans import SpanCells
+from structured_bandits.structures.spans import (
+    SpanCells,
+    covers,
+    protected_value,
+    write_box_ahead,
+)
 
 
 class _BoxCells(NamedTuple):
     least: Floats  # models x arms: the lower ends of the boxes
     most: Floats  # and the upper ones; a mean may be either
     floor: Floats  # models: the best mean is at least this
-    model: Ints  # of each cell; the cells of a model stand together, arms rising
+    first: Ints  # of each model: its first cell; its cells stand together, arms rising
+    model: Ints  # of each cell
     best: Ints  # of each cell
     tie: float
 
@@ -39,7 +50,8 @@ class BoxCells(Record, SpanCells, _BoxCells):
     def __new__(cls, least: Floats, most: Floats) -> BoxCells:
         """Find the cells of the boxes from `least` to `most` (models x arms)."""
         model, arm = np.nonzero(leading_arms(least, most))
-        return super().__new__(cls, least, most, least.max(axis=1), model, arm, 0.0)
+        first = np.searchsorted(model, np.arange(len(least) + 1))
+        return super().__new__(cls, least, most, least.max(axis=1), first, model, arm, 0.0)
 
     def arm_count(self) -> int:
         """Return the number of arms."""
@@ -81,6 +93,103 @@ class BoxCells(Record, SpanCells, _BoxCells):
             return math.inf, -math.inf
         return max(below, floor), above
 
+    def workspace(self) -> BoxWork:  # type: ignore[override]
+        """Return the memory of `choose` and the questions after it."""
+        return fresh_box_work(len(self.floor), self.arm_count())
+
+    def forget(self, memory: Any) -> None:
+        """Let the next search not begin at the length found last, which decides where it ends."""
+        if isinstance(memory, BoxWork):
+            memory.lengths[:] = 1
+
+    def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: BoxWork) -> int:
+        """Return what `optimistic_arm` does, without a look at the models that an arm keeps out."""
+        watches = work.watches
+        ranges = Ranges(self.least, self.most, watches.every)
+        update_watches(ranges, watches, changed, data, level, box)
+        write_box(data, level, box)
+        work.notes[0] = highest_lower_end(box)
+        top = -math.inf
+        choice = -1
+        for model in watches.inside[: watches.size[0]]:
+            for cell in range(self.first[model], self.first[model + 1]):
+                arm = int(self.best[cell])
+                lowest, highest = self.span(cell, box, work.notes)
+                if lowest <= highest and (highest > top or (highest == top and arm < choice)):
+                    top = highest
+                    choice = arm
+        return choice
+
+    def empty_length(self, arm: int, prospect: Prospect, data: Data, work: BoxWork) -> float:
+        """Return for how many pulls of `arm` every model surely stays out."""
+        if prospect.t + 1 < FIRST_TIME:
+            return 0.0
+        return outside_length(prospect.level, arm, prospect, data, work.watches)
+
+    def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: Any) -> None:
+        """Note the protectors: of each model inside, the means of `arm` where it is best.
+
+        They fit the data of all other arms in a box that is narrowed by `margin`.
+        """
+        box = work.box
+        low, high = box.low, box.high
+        write_box(data, level, box)
+        low += margin
+        high -= margin
+        low[arm] = -math.inf
+        high[arm] = math.inf
+        count = 0
+        for model in work.watches.inside[: work.watches.size[0]]:
+            first = self.first[model]
+            if self.fits(first, box, False, work.notes):
+                for cell in range(first, self.first[model + 1]):
+                    lowest, highest = self.span(cell, box, work.notes)
+                    if self.best[cell] == arm and lowest <= highest:
+                        work.lowest[count] = lowest
+                        work.highest[count] = highest
+                        count += 1
+        work.protectors[0] = count
+
+    def keeps_choice(self, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:
+        """Is the optimistic choice `arm` whatever happens ahead?
+
+        As on other cells with spans (docs/planning.md 9.1); models that arms keep out meanwhile are
+        not looked at closely.
+        """
+        count = work.protectors[0]
+        safe = protected_value(work.lowest[:count], work.highest[:count], ahead)
+        if safe == -math.inf:
+            return False
+        write_box_ahead(arm, data, ahead, work.box)
+        work.notes[0] = highest_lower_end(work.box)
+        ranges = Ranges(self.least, self.most, work.watches.every)
+        for model in work.watches.every:
+            if comes_in(ranges, work.watches, model, arm, ahead):
+                for cell in range(self.first[model], self.first[model + 1]):
+                    lowest, highest = self.span(cell, work.box, work.notes)
+                    threat = lowest <= highest and highest >= safe - ahead.margin
+                    if threat and self.best[cell] != arm:
+                        return False
+        return True
+
+    def stays_competitive(
+        self, arm: int, found: Flags, data: Data, work: Any, ahead: Ahead
+    ) -> bool:
+        """Are the means of `arm` that may come covered, and does no cell of another arm come in?"""
+        count = work.protectors[0]
+        if not covers(work.lowest[:count], work.highest[:count], ahead):
+            return False
+        write_box_ahead(arm, data, ahead, work.box)
+        work.notes[0] = highest_lower_end(work.box)
+        ranges = Ranges(self.least, self.most, work.watches.every)
+        for model in work.watches.every:
+            if comes_in(ranges, work.watches, model, arm, ahead):
+                for cell in range(self.first[model], self.first[model + 1]):
+                    lowest, highest = self.span(cell, work.box, work.notes)
+                    if lowest <= highest and not found[self.best[cell]]:
+                        return False
+        return True
+
     def fitting_arm(self, data: Data) -> int:
         """Return the first arm that is best in a model of the nearest box with the fitting means.
 
@@ -95,6 +204,17 @@ class BoxCells(Record, SpanCells, _BoxCells):
             if self.model[cell] == model and fitted_ends(self, model, arm, data)[1] >= floor:
                 return int(arm)
         return -1  # not reached: some arm has a cell with these means (docs/planning.md 24.4)
+
+
+@compilable
+def highest_lower_end(box: Box) -> float:
+    """Return the highest of the lower ends; infinite if an interval is empty, and so the box."""
+    highest = -math.inf
+    for arm in range(len(box.low)):
+        if box.low[arm] >= box.high[arm]:
+            return math.inf
+        highest = max(highest, box.low[arm])
+    return highest
 
 
 def leading_arms(least: Floats, most: Floats) -> Flags:

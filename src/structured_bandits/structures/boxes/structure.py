@@ -132,7 +132,12 @@ class BoxStructure(Structure):
         )
 
     def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
-        least, most, _, model, best, _ = self.cells
+        least, most, model, best = (
+            self.cells.least,
+            self.cells.most,
+            self.cells.model,
+            self.cells.best,
+        )
         shown = min(limit, self.n_models)
         bold = np.zeros(least.shape, np.bool_)
         bold[model, best] = True
