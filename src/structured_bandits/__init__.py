@@ -64,6 +64,7 @@ from structured_bandits.structures.builders.knowledge import (
     unimodal,
     unstructured,
 )
+from structured_bandits.structures.builders.tables import around, mixtures
 from structured_bandits.structures.curves.structure import CurveStructure, Piece
 from structured_bandits.structures.files.load import load_structure
 from structured_bandits.structures.finite.structure import FiniteStructure
@@ -137,6 +138,7 @@ __all__ = [
     "ThompsonSampling",
     "UncertainModelTS",
     "analyse",
+    "around",
     "concave",
     "intersection",
     "known_best_mean",
@@ -144,6 +146,7 @@ __all__ = [
     "lipschitz",
     "load_result",
     "load_structure",
+    "mixtures",
     "monotone",
     "product",
     "scaled",

@@ -214,7 +214,7 @@ def _truth(structure: Structure, text: str) -> Any:
     polyhedral = isinstance(structure, PolyhedralStructure)
     by_parameter = polyhedral and text.startswith("parameter:")
     parts = text.removeprefix("parameter:" if by_parameter else "").split(",")
-    if structure.kind == "finite" and len(parts) == 1:
+    if hasattr(structure, "model_names") and len(parts) == 1:
         return text
     try:
         numbers = [float(part) for part in parts]

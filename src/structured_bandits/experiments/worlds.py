@@ -17,6 +17,7 @@ from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.information.truth import true_means
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.files.load import reader
 from structured_bandits.structures.files.paths import shortened
 from structured_bandits.structures.files.toml import build_structure, check_keys
@@ -101,7 +102,7 @@ def read_problem(
         structure = _structure_file(path, name)
     if truth is None:
         raise FileFormatError(f"{path}: 'truth' is missing; it names the true model")
-    if structure.kind == "finite" and isinstance(truth, int):
+    if hasattr(structure, "model_names") and isinstance(truth, int):
         raise FileFormatError(f"{path}, truth={truth}: give the name of the true model, in quotes")
     if isinstance(truth, dict):
         truth = _place(path, structure, truth)
@@ -109,9 +110,9 @@ def read_problem(
 
 
 def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:
-    """Return the model of a polyhedral structure that a table gives by its parameters."""
+    """Return the model of a piece or box that a table gives by its parameters."""
     check_keys(truth, f"{path}, truth", ("parameter",), ("piece",))
-    if not isinstance(structure, PolyhedralStructure):
+    if not isinstance(structure, (PolyhedralStructure, BoxStructure)):
         raise FileFormatError(f"{path}, truth={truth!r}: this structure has no such parameters")
     return structure.at(**truth)
 

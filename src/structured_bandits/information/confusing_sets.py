@@ -131,8 +131,15 @@ class RegionSet:
         return self._inside(x)
 
     def _inside(self, x: Floats) -> Floats:
-        finite = np.isfinite(self._information.of(self.means(x))).all()
-        return x if finite else x + INWARD * (self._start - x)
+        """Return a model next to x that excludes no outcome; x itself if it is such a one.
+
+        Means close to an end of their range count as this end, so the first step may be too short.
+        """
+        inside, share = x, INWARD
+        while not np.isfinite(self._information.of(self.means(inside))).all():
+            inside = x + share * (self._start - x)
+            share = min(10.0 * share, 1.0)
+        return inside
 
     def means(self, x: Floats) -> Floats:
         """Return the means of a model; probabilities that only rounding keeps from 0 or 1 are these."""

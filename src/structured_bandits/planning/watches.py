@@ -18,7 +18,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Box, Data, write_interval
+from structured_bandits.planning.confidence import Ahead, Box, Data, write_interval
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.tangents import (
     Tangents,
@@ -234,6 +234,26 @@ def update_watches(
     for arm in range(first, end):
         if data.pulls[arm] > 0:
             exclude_models(ranges, watches, arm, level, box)
+
+
+@compilable
+def comes_in(ranges: Ranges, watches: Watches, rank: int, arm: int, ahead: Ahead) -> bool:
+    """May a model be inside after some pulls of `arm`, or on the way there?"""
+    watch = watches.watch[rank]
+    if watch == INSIDE:
+        return True
+    model = ranges.ranking[rank]
+    least, most = ranges.least, ranges.most
+    if most[model, arm] <= ahead.band_low or least[model, arm] >= ahead.band_high:
+        return False
+    root = math.sqrt(ahead.level.budget)
+    if watch != arm:
+        if watches.strength[watch] > root:
+            return False
+        if keeps_out(watches, watch, least[model, watch], most[model, watch], ahead.level) > root:
+            return False
+    _, strength = strongest_watch(ranges, model, watches, arm, ahead.level)
+    return strength <= root
 
 
 @compilable

@@ -1,4 +1,4 @@
-"""A polyhedral structure as the range of each arm's mean, its truth and the hardest models."""
+"""Polytopes or boxes as the range of each arm's mean, the truth and the hardest models."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from structured_bandits.plots.labels import legend_below, legend_label, name_ticks, plain
 from structured_bandits.plots.removals import Removal
+from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.analysis import Analysis
 
@@ -18,7 +19,10 @@ MOST_MODELS = 6  # hardest models that are drawn: those of the smallest gaps
 
 
 def draw_mean_ranges(
-    structure: PolyhedralStructure, analysis: Analysis, gaps: list[Removal], ax: Axes
+    structure: PolyhedralStructure | BoxStructure,
+    analysis: Analysis,
+    gaps: list[Removal],
+    ax: Axes,
 ) -> None:
     """Draw a bar for what each mean can be, the truth, and for other arms their hardest models."""
     arms = np.arange(structure.n_arms)

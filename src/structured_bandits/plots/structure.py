@@ -1,8 +1,8 @@
 """A picture of a structure and its truth.
 
-Curves are drawn as they are, finite structures as a heat map, polytopes by the ranges of their means.
-All mark the true model and, for each arm, the gap by which it is removed: on the hardest model in which
-it is best, the arm that differs most from the truth.
+Curves are drawn as they are, finite structures as a heat map, polytopes and boxes by the ranges of their
+means. All mark the true model and, for each arm, the gap by which it is removed: on the hardest model in
+which it is best, the arm that differs most from the truth.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from structured_bandits.plots.labels import plain
 from structured_bandits.plots.mean_ranges import draw_mean_ranges
 from structured_bandits.plots.removals import Removal, removals
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
@@ -49,7 +50,7 @@ def draw_structure(
         _draw_curves(structure, analysis, gaps, ax)
     elif isinstance(structure, FiniteStructure):
         draw_heat_map(structure, analysis, gaps, ax)
-    elif isinstance(structure, PolyhedralStructure):
+    elif isinstance(structure, (PolyhedralStructure, BoxStructure)):
         draw_mean_ranges(structure, analysis, gaps, ax)
     else:
         raise TypeError(f"no picture of {structure!r}")

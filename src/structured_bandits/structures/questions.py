@@ -118,7 +118,7 @@ class Spans(Protocol):
     def span(self, cell: int, box: Box, notes: Any) -> tuple[float, float]:
         """Return infimum and supremum of the best arm's mean inside the box, (inf, -inf) if empty.
 
-        The cell's piece meets the box.
+        The cell's piece meets the box: `fits` was just asked, with the same notes.
         """
 
 

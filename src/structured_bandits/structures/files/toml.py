@@ -25,6 +25,7 @@ from structured_bandits.structures.builders.knowledge import (
     unimodal,
     unstructured,
 )
+from structured_bandits.structures.builders.tables import around, mixtures
 from structured_bandits.structures.curves.structure import CurveStructure, Piece
 from structured_bandits.structures.files.paths import shortened
 from structured_bandits.structures.finite.structure import FiniteStructure
@@ -50,6 +51,8 @@ KINDS = {
     "unimodal": Kind(unimodal, ("n_arms",), ("edges", *RANGE)),
     "known_best_mean": Kind(known_best_mean, ("n_arms", "value"), ("low",)),
     "finite": Kind(FiniteStructure, ("means",), ("models", "prior")),
+    "around": Kind(around, ("table", "margins"), ("models", *RANGE)),
+    "mixtures": Kind(mixtures, ("table",), ("models",)),
     "curves": Kind(CurveStructure, ("pieces",), ("prior",)),
     "polyhedral": Kind(PolyhedralStructure, ("pieces",)),
     "union": Kind(union, ("parts",)),
@@ -74,8 +77,9 @@ def build_structure(
 
     Besides what its kind needs, a table may have `arms` (names), `constraints` on the means, `factors`
     that multiply them in the end, and `reward_range`, that of the rewards in the end. A table with
-    `file` stands for the structure in that file, which `read_file` reads. `depth` counts the tables
-    around this one.
+    `file` stands for the structure in that file, which `read_file` reads. The `table` of means that
+    some kinds need is written as rows, or described as a structure of its own. `depth` counts the
+    tables around this one.
     """
     if depth > DEEPEST:
         raise FileFormatError(f"{place}: parts are nested more than {DEEPEST} deep")
@@ -96,6 +100,10 @@ def build_structure(
             build_structure(part, f"{place}, parts[{number}]", folder, read_file, depth + 1)
             for number, part in enumerate(_tables(parts, place, "parts"))
         ]
+    if isinstance(values.get("table"), Mapping):
+        values["table"] = build_structure(
+            values["table"], f"{place}, table", folder, read_file, depth + 1
+        )
     if "pieces" in values:
         values["pieces"] = _pieces(values["pieces"], kind, place)
     try:

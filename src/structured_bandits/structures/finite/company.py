@@ -28,10 +28,10 @@ from structured_bandits.planning.watches import (
     INSIDE,
     Ranges,
     Watches,
+    comes_in,
     nothing_comes_in,
     strongest_watch,
 )
-from structured_bandits.structures.finite.plans import comes_in
 from structured_bandits.structures.questions import halved_length
 
 if TYPE_CHECKING:
@@ -136,9 +136,9 @@ def alone_length(
 @compilable
 def not_joined(cells: FiniteCells, arm: int, found: Flags, work: Watches, ahead: Ahead) -> bool:
     """Does no model of an arm that is not marked come in?"""
-    root = math.sqrt(ahead.level.budget)
+    ranges = Ranges(cells.table, cells.table, cells.ranking)
     for rank in work.every:
         marked = found[cells.best[cells.ranking[rank]]]
-        if not marked and comes_in(cells, work, rank, arm, ahead, root):
+        if not marked and comes_in(ranges, work, rank, arm, ahead):
             return False
     return True

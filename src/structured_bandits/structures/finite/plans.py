@@ -28,6 +28,7 @@ from structured_bandits.planning.watches import (
     INSIDE,
     Ranges,
     Watches,
+    comes_in,
     draw_gap,
     keeps_out,
     nothing_comes_in,
@@ -106,10 +107,10 @@ class Outlook(NamedTuple):
         cells, work = self.cells, self.work
         ahead = after_pulls(self.data.pulls[arm], self.data.sums[arm], extra, self.prospect)
         completing = covering_rank(cells, arm, work, ahead)
-        root = math.sqrt(ahead.level.budget)
+        ranges = Ranges(cells.table, cells.table, cells.ranking)
         for rank in range(completing):
             other = cells.best[cells.ranking[rank]] != arm
-            if other and comes_in(cells, work, rank, arm, ahead, root):
+            if other and comes_in(ranges, work, rank, arm, ahead):
                 return False
         return completing != NO_COVER
 
@@ -139,28 +140,6 @@ def covering_rank(cells: FiniteCells, arm: int, work: Watches, ahead: Ahead) -> 
             return int(rank)
         reached = mean
     return NO_COVER
-
-
-@compilable
-def comes_in(
-    cells: FiniteCells, work: Watches, rank: int, arm: int, ahead: Ahead, root: float
-) -> bool:
-    """May a model be inside by then, or on the way there?"""
-    watch = work.watch[rank]
-    if watch == INSIDE:
-        return True
-    model = cells.ranking[rank]
-    if not ahead.band_low < cells.table[model, arm] < ahead.band_high:
-        return False
-    if watch != arm:
-        if work.strength[watch] > root:
-            return False
-        away = cells.table[model, watch]
-        if keeps_out(work, watch, away, away, ahead.level) > root:
-            return False
-    ranges = Ranges(cells.table, cells.table, cells.ranking)
-    _, strength = strongest_watch(ranges, model, work, arm, ahead.level)
-    return strength <= root
 
 
 @compilable

@@ -169,6 +169,26 @@ class FiniteStructure(Structure):
         return ["model", *self.arm_names], rows, max(0, self.n_models - limit)
 
 
+def table_of(
+    table: Any, arms: Sequence[str] | None = None, models: Sequence[str] | None = None
+) -> FiniteStructure:
+    """Return a table as a `FiniteStructure`, of which builders take the numbers and the names.
+
+    `table` is one already, or whatever `FiniteStructure` takes; names that are given replace its own.
+    """
+    if not isinstance(table, Structure):
+        return FiniteStructure(table, arms, models)
+    if not isinstance(table, FiniteStructure):
+        raise StructureError(f"table={table!r}: expected a table of models × arms")
+    if arms is None and models is None:
+        return table
+    return FiniteStructure(
+        table.cells.table,
+        table.arm_names if arms is None else arms,
+        table.model_names if models is None else models,
+    )
+
+
 def _labels(labels: Any) -> list[str] | None:
     """Return the labels of a data frame as names; None if they only count rows or columns."""
     counted = labels is None or type(labels).__name__ == "RangeIndex"

@@ -110,14 +110,17 @@ class Region:
         """Return the confusing model that differs least from the truth on every arm at once, if any.
 
         A model in which the arm reaches the truth's best mean has other means of at least what the
-        differences allow. If raising just these gives a model of the region, no other is harder to
-        refute, whatever the allocation (docs/mathematics.md 5.4: Lipschitz and unimodal arms).
+        differences allow, and of no more than their limits; the arm itself is above the least means of
+        all. If changing just these gives a model of the region, no other is harder to refute, whatever
+        the allocation (docs/mathematics.md 5.4: Lipschitz and unimodal arms, boxes).
         """
         known = differences(self.polytope)
         if known is None:
             return None
         raised = self.truth.max() - known.most_lead[self.cell.arm]
         changed: Floats = np.maximum(np.maximum(self.truth, raised), known.low)
+        changed = np.minimum(changed, known.high)
+        changed[self.cell.arm] = max(changed[self.cell.arm], known.low.max())
         parameter = changed[: self.polytope.dimension]
         reached = self.rows @ parameter
         outside = np.maximum(self.lower - reached, reached - self.upper).max(initial=0.0)

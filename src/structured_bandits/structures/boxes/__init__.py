@@ -1,0 +1,1 @@
+"""Boxes of models: the rows of a table, known up to margins."""

@@ -1,0 +1,270 @@
+"""Cells of boxes of means: pairs of a box and an arm that is best in a part of it.
+
+In a box every mean is free between its ends, whatever the others are. So all answers are minima and
+maxima over the arms, and they are exact: nothing is computed but the ends themselves
+(docs/planning.md 24).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.compilable import compilable
+from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect, write_box
+from structured_bandits.planning.intervals import Intervals
+from structured_bandits.planning.tangents import FIRST_TIME
+from structured_bandits.planning.watches import Ranges, comes_in, update_watches
+from structured_bandits.records import Record
+from structured_bandits.structures.boxes.work import BoxWork, fresh_box_work
+from structured_bandits.structures.finite.plans import outside_length
+from structured_bandits.structures.polyhedral.least_squares import SAME_LOSS
+from structured_bandits.structures.spans import (
+    SpanCells,
+    covers,
+    protected_value,
+    write_box_ahead,
+)
+
+
+class _BoxCells(NamedTuple):
+    least: Floats  # models x arms: the lower ends of the boxes
+    most: Floats  # and the upper ones; a mean may be either
+    floor: Floats  # models: the best mean is at least this
+    first: Ints  # of each model: its first cell; its cells stand together, arms rising
+    model: Ints  # of each cell
+    best: Ints  # of each cell
+    tie: float
+
+
+class BoxCells(Record, SpanCells, _BoxCells):
+    """The boxes of a structure and the questions that policies ask of them.
+
+    Values are ends of boxes or of confidence intervals, never sums of them: equal ones are equal to
+    the last bit, and nothing else counts as equal.
+    """
+
+    def __new__(cls, least: Floats, most: Floats) -> BoxCells:
+        """Find the cells of the boxes from `least` to `most` (models x arms)."""
+        model, arm = np.nonzero(leading_arms(least, most))
+        first = np.searchsorted(model, np.arange(len(least) + 1))
+        return super().__new__(cls, least, most, least.max(axis=1), first, model, arm, 0.0)
+
+    def arm_count(self) -> int:
+        """Return the number of arms."""
+        return self.least.shape[1]
+
+    def fresh_notes(self) -> Floats:
+        """Return the memory of one number: the highest lower end of the box asked about last."""
+        return np.zeros(1)
+
+    def fits(self, cell: int, box: Box, before: bool, notes: Floats) -> bool:
+        """Does the model's box meet the open box? Arm by arm."""
+        model = self.model[cell]
+        if cell > 0 and self.model[cell - 1] == model:
+            return before
+        low, high = box.low, box.high
+        highest = -math.inf
+        for arm in range(len(low)):
+            if self.most[model, arm] <= low[arm] or self.least[model, arm] >= high[arm]:
+                return False
+            if low[arm] >= high[arm]:
+                return False
+            highest = max(highest, low[arm])
+        notes[0] = highest
+        return True
+
+    def span(self, cell: int, box: Box, notes: Floats) -> tuple[float, float]:
+        """Return the means of the best arm where it is best inside the open box.
+
+        The other arms can be as low as both boxes let them, so the least best mean is the same for
+        every arm of the model: the highest of all lower ends. Of the model's own ends it is reached
+        where the arm is always the best, of the open box's ends it is not.
+        """
+        model = self.model[cell]
+        arm = self.best[cell]
+        below = notes[0]
+        floor = self.floor[model]
+        above = min(self.most[model, arm], box.high[arm])
+        if above <= below or box.high[arm] <= floor:
+            return math.inf, -math.inf
+        return max(below, floor), above
+
+    def workspace(self) -> BoxWork:  # type: ignore[override]
+        """Return the memory of `choose` and the questions after it."""
+        return fresh_box_work(len(self.floor), self.arm_count())
+
+    def forget(self, memory: Any) -> None:
+        """Let the next search not begin at the length found last, which decides where it ends."""
+        if isinstance(memory, BoxWork):
+            memory.lengths[:] = 1
+
+    def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: BoxWork) -> int:
+        """Return what `optimistic_arm` does, without a look at the models that an arm keeps out."""
+        watches = work.watches
+        ranges = Ranges(self.least, self.most, watches.every)
+        update_watches(ranges, watches, changed, data, level, box)
+        write_box(data, level, box)
+        work.notes[0] = highest_lower_end(box)
+        top = -math.inf
+        choice = -1
+        for model in watches.inside[: watches.size[0]]:
+            for cell in range(self.first[model], self.first[model + 1]):
+                arm = int(self.best[cell])
+                lowest, highest = self.span(cell, box, work.notes)
+                if lowest <= highest and (highest > top or (highest == top and arm < choice)):
+                    top = highest
+                    choice = arm
+        return choice
+
+    def empty_length(self, arm: int, prospect: Prospect, data: Data, work: BoxWork) -> float:
+        """Return for how many pulls of `arm` every model surely stays out."""
+        if prospect.t + 1 < FIRST_TIME:
+            return 0.0
+        return outside_length(prospect.level, arm, prospect, data, work.watches)
+
+    def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: Any) -> None:
+        """Note the protectors: of each model inside, the means of `arm` where it is best.
+
+        They fit the data of all other arms in a box that is narrowed by `margin`.
+        """
+        box = work.box
+        low, high = box.low, box.high
+        write_box(data, level, box)
+        low += margin
+        high -= margin
+        low[arm] = -math.inf
+        high[arm] = math.inf
+        count = 0
+        for model in work.watches.inside[: work.watches.size[0]]:
+            first = self.first[model]
+            if self.fits(first, box, False, work.notes):
+                for cell in range(first, self.first[model + 1]):
+                    lowest, highest = self.span(cell, box, work.notes)
+                    if self.best[cell] == arm and lowest <= highest:
+                        work.lowest[count] = lowest
+                        work.highest[count] = highest
+                        count += 1
+        work.protectors[0] = count
+
+    def keeps_choice(self, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:
+        """Is the optimistic choice `arm` whatever happens ahead?
+
+        As on other cells with spans (docs/planning.md 9.1); models that arms keep out meanwhile are
+        not looked at closely.
+        """
+        count = work.protectors[0]
+        safe = protected_value(work.lowest[:count], work.highest[:count], ahead)
+        if safe == -math.inf:
+            return False
+        write_box_ahead(arm, data, ahead, work.box)
+        work.notes[0] = highest_lower_end(work.box)
+        ranges = Ranges(self.least, self.most, work.watches.every)
+        for model in work.watches.every:
+            if comes_in(ranges, work.watches, model, arm, ahead):
+                for cell in range(self.first[model], self.first[model + 1]):
+                    lowest, highest = self.span(cell, work.box, work.notes)
+                    threat = lowest <= highest and highest >= safe - ahead.margin
+                    if threat and self.best[cell] != arm:
+                        return False
+        return True
+
+    def stays_competitive(
+        self, arm: int, found: Flags, data: Data, work: Any, ahead: Ahead
+    ) -> bool:
+        """Are the means of `arm` that may come covered, and does no cell of another arm come in?"""
+        count = work.protectors[0]
+        if not covers(work.lowest[:count], work.highest[:count], ahead):
+            return False
+        write_box_ahead(arm, data, ahead, work.box)
+        work.notes[0] = highest_lower_end(work.box)
+        ranges = Ranges(self.least, self.most, work.watches.every)
+        for model in work.watches.every:
+            if comes_in(ranges, work.watches, model, arm, ahead):
+                for cell in range(self.first[model], self.first[model + 1]):
+                    lowest, highest = self.span(cell, work.box, work.notes)
+                    if lowest <= highest and not found[self.best[cell]]:
+                        return False
+        return True
+
+    def fitting_arm(self, data: Data) -> int:
+        """Return the first arm that is best in a model of the nearest box with the fitting means.
+
+        The fitting means are the averages, cut to the box; arms without pulls may have any mean.
+        """
+        model = nearest_box(self, data)
+        floor = -math.inf
+        for arm in range(len(data.pulls)):
+            floor = max(floor, fitted_ends(self, model, arm, data)[0])
+        for cell in range(len(self.best)):
+            arm = self.best[cell]
+            if self.model[cell] == model and fitted_ends(self, model, arm, data)[1] >= floor:
+                return int(arm)
+        return -1  # not reached: some arm has a cell with these means (docs/planning.md 24.4)
+
+
+@compilable
+def highest_lower_end(box: Box) -> float:
+    """Return the highest of the lower ends; infinite if an interval is empty, and so the box."""
+    highest = -math.inf
+    for arm in range(len(box.low)):
+        if box.low[arm] >= box.high[arm]:
+            return math.inf
+        highest = max(highest, box.low[arm])
+    return highest
+
+
+def leading_arms(least: Floats, most: Floats) -> Flags:
+    """Return which arms are best somewhere in which box (models x arms).
+
+    An arm whose mean is not known exactly is, if it can be above the lower ends of all others. One
+    whose mean is known has to be at the highest lower end, and every arm that has this end too must
+    always be equal to it; of those the first counts.
+    """
+    wide = most > least
+    highest = least.max(axis=1, keepdims=True)
+    at_top = least == highest
+    leads: Flags = wide & (most > highest)
+    settled = np.flatnonzero(~(at_top & wide).any(axis=1))
+    leads[settled, at_top[settled].argmax(axis=1)] = True
+    return leads
+
+
+@compilable
+def fitted_ends(cells: BoxCells, model: int, arm: int, data: Data) -> tuple[float, float]:
+    """Return the ends between which an arm's mean may be in the best-fitting models of a box."""
+    least = cells.least[model, arm]
+    most = cells.most[model, arm]
+    if data.pulls[arm] == 0:
+        return least, most
+    mean = min(max(data.sums[arm] / data.pulls[arm], least), most)
+    return mean, mean
+
+
+@compilable
+def nearest_box(cells: BoxCells, data: Data) -> int:
+    """Return the first box with the least sum of pulls * (mean - model)^2.
+
+    Sums that differ by no more than on other convex sets (SAME_LOSS) are equal.
+    """
+    pulls, sums = data.pulls, data.sums
+    total = 0
+    for arm in range(len(pulls)):
+        total += pulls[arm]
+    same = SAME_LOSS * (1.0 + total)
+    closest = math.inf
+    choice = 0
+    for model in range(len(cells.floor)):
+        loss = 0.0
+        for arm in range(len(pulls)):
+            if pulls[arm] > 0:
+                mean = sums[arm] / pulls[arm]
+                away = max(cells.least[model, arm] - mean, mean - cells.most[model, arm], 0.0)
+                loss += pulls[arm] * away * away
+        if loss < closest - same:
+            closest = loss
+            choice = model
+    return choice

@@ -1,0 +1,156 @@
+"""Structures given by a table of models that is known up to margins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Floats
+from structured_bandits.errors import StructureError
+from structured_bandits.planning.fits import ModelFit, squares_of
+from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.structures.base import Structure, index_of, warn_if_outside
+from structured_bandits.structures.boxes.cells import BoxCells
+from structured_bandits.structures.boxes.distances import BoxDistances
+from structured_bandits.structures.boxes.ends import box_ends
+from structured_bandits.structures.finite.cells import FiniteCells
+from structured_bandits.structures.finite.distances import FiniteDistances
+from structured_bandits.structures.finite.structure import table_of
+from structured_bandits.structures.polyhedral.polytope import Polytope, means_with, point
+from structured_bandits.structures.polyhedral.structure import Place
+from structured_bandits.structures.questions import Distances
+
+
+class BoxStructure(Structure):
+    """Models whose means are known up to margins: each is a closed box around a row of a table.
+
+    `sb.around` makes it and says what the arguments are. An arm is best in a vector of means of a box if
+    it is strictly better than all others, but for arms that equal it in the whole box; of those the
+    lowest counts. So a box without margins is a model of a `FiniteStructure`, and one with margins a
+    piece of a `PolyhedralStructure`. `rows` holds the table around which the boxes are.
+    """
+
+    kind = "boxes"
+    cells: BoxCells
+
+    def __init__(
+        self,
+        table: Any,
+        margins: Any,
+        low: float = 0.0,
+        high: float = 1.0,
+        arms: Sequence[str] | None = None,
+        models: Sequence[str] | None = None,
+    ) -> None:
+        known = table_of(table, arms, models)
+        self.rows = known.cells.table
+        self.model_names = known.model_names
+        least, most = box_ends(self.rows, margins, low, high)
+        super().__init__(BoxCells(least, most), known.arm_names)
+        if self.rows.min() >= 0.0 and self.rows.max() <= 1.0:  # else the table has warned
+            warn_if_outside(self.mean_ranges)
+
+    @property
+    def n_models(self) -> int:
+        """The number of boxes."""
+        return len(self.rows)
+
+    @property
+    def has_margins(self) -> bool:
+        """Is there a mean that is not known exactly?"""
+        return bool((self.cells.most > self.cells.least).any())
+
+    @property
+    def mean_ranges(self) -> Floats:
+        """The least and the largest mean of each arm (arms × 2)."""
+        return np.stack([self.cells.least.min(axis=0), self.cells.most.max(axis=0)], axis=1)
+
+    @cached_property
+    def fitting_cells(self) -> BoxCells | ModelFit:
+        """The cells that find the best-fitting model: without margins those of the table."""
+        return self.cells if self.has_margins else squares_of(self.rows, self.cells.best)
+
+    @cached_property
+    def polytopes(self) -> tuple[Polytope, ...]:
+        """Each box as a polytope of means, without parameters where all means are known."""
+        return tuple(
+            means_with(least, most, name=name) if (most > least).any() else point(least, name)
+            for least, most, name in zip(*self.cells[:2], self.model_names, strict=True)
+        )
+
+    def _facts(self) -> Iterable[Any]:
+        return self.cells.least, self.cells.most
+
+    def at(self, parameter: Any, piece: int | str = 0) -> Place:
+        """Return the model with these means in the box of a row, given by index or by name."""
+        model = index_of(piece, self.model_names, "piece")
+        try:
+            means = np.array(parameter, dtype=np.float64)
+        except (TypeError, ValueError):
+            means = np.array([np.nan])
+        if means.shape != (self.n_arms,) or not np.isfinite(means).all():
+            raise StructureError(f"parameter={parameter!r}: expected {self.n_arms} finite means")
+        away = np.maximum(self.cells.least[model] - means, means - self.cells.most[model])
+        if away.max() > TOLERANCE:
+            arm = int(away.argmax())
+            raise StructureError(
+                f"parameter={parameter!r}: the mean of arm {self.arm_names[arm]!r} leaves the box of "
+                f"{self.model_names[model]!r}, {self.cells.least[model, arm]:g} to "
+                f"{self.cells.most[model, arm]:g}"
+            )
+        return Place(model, tuple(means.tolist()))
+
+    def means(self, model: int | str | Place) -> Floats:
+        """Return the row of a model, given by index (int) or by name (str), or the means of a place."""
+        if isinstance(model, Place):
+            return np.array(self.at(model.parameter, model.piece).parameter)
+        return self.rows[index_of(model, self.model_names, "model")].copy()
+
+    def distances(self, means: Floats, tolerance: float) -> Distances:
+        """Return how far the models are from the true `means`, for theory."""
+        if not self.has_margins:
+            return FiniteDistances(FiniteCells(self.rows), means, tolerance)
+        return BoxDistances(self.cells, means, tolerance, self.polytopes, Place)
+
+    def model_name(self, model: int | str | Place) -> str:
+        """Return the name of a row, and the means if they are others than its own."""
+        if not isinstance(model, Place):
+            return self.model_names[index_of(model, self.model_names, "model")]
+        name = self.model_names[model.piece]
+        if np.array_equal(model.parameter, self.rows[model.piece]):
+            return name
+        return f"{name} ({', '.join(f'{mean + 0.0:.4g}' for mean in model.parameter)})"
+
+    def __repr__(self) -> str:
+        widest = float((self.cells.most - self.cells.least).max()) / 2.0
+        return (
+            f"BoxStructure({self.n_models} models × {self.n_arms} arms, margins up to {widest:.3g}, "
+            f"{len(self.best_arms)} arms best in some model)"
+        )
+
+    def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
+        least, most, model, best = (
+            self.cells.least,
+            self.cells.most,
+            self.cells.model,
+            self.cells.best,
+        )
+        shown = min(limit, self.n_models)
+        bold = np.zeros(least.shape, np.bool_)
+        bold[model, best] = True
+        rows = [
+            [(self.model_names[row], False)]
+            + [
+                (_interval(least[row, arm], most[row, arm]), bool(bold[row, arm]))
+                for arm in range(self.n_arms)
+            ]
+            for row in range(shown)
+        ]
+        return ["model", *self.arm_names], rows, self.n_models - shown
+
+
+def _interval(least: float, most: float) -> str:
+    return f"{least:.4g}" if least == most else f"{least:.4g} – {most:.4g}"

@@ -1,0 +1,55 @@
+"""Structures from a table that is not to be taken at its word: its rows are estimated, or mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from structured_bandits.structures.boxes.structure import BoxStructure
+from structured_bandits.structures.builders.limits import check_pieces
+from structured_bandits.structures.finite.structure import table_of
+from structured_bandits.structures.polyhedral.mixture import MixtureStructure
+
+
+def around(
+    table: Any,
+    margins: Any,
+    low: float = 0.0,
+    high: float = 1.0,
+    arms: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
+) -> BoxStructure:
+    """Return the structure of an estimated table: the means are those of a row, up to margins.
+
+    `table` is a `FiniteStructure` or what it takes (models × arms). `margins` says by how much its means
+    may be wrong, either way: a number, one for each arm, or one for each mean (models × arms), such as
+    two standard errors. What would leave the range from `low` to `high` is cut off; a mean of the table
+    that is outside itself stays a possible one. With margins of 0 it plays as the table does.
+
+    >>> types = around([[0.8, 0.3], [0.2, 0.7]], 0.1, arms=["tea", "coffee"], models=["A", "B"])
+    >>> types
+    BoxStructure(2 models × 2 arms, margins up to 0.1, 2 arms best in some model)
+    >>> types.at([0.75, 0.25], "A")
+    Place(piece=0, parameter=(0.75, 0.25))
+    """
+    return BoxStructure(table, margins, low, high, arms, models)
+
+
+def mixtures(
+    table: Any, arms: Sequence[str] | None = None, models: Sequence[str] | None = None
+) -> MixtureStructure:
+    """Return the structure of all mixtures of the rows of a table, their convex hull.
+
+    `table` is a `FiniteStructure` or what it takes (models × arms). An audience of several types of
+    customers, of unknown shares, has the means of a mixture, not those of one of the types.
+
+    >>> audience = mixtures([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"], models=["A", "B"])
+    >>> audience.means({"A": 30, "B": 70})
+    array([0.38, 0.58])
+    >>> audience.model_name(audience.at([0.3, 0.7]))
+    '30 % A, 70 % B'
+    """
+    rows = table_of(table, arms, models)
+    count, width = rows.cells.table.shape
+    check_pieces("mixtures", 1, count + 1, count, width)
+    return MixtureStructure(rows.cells.table, rows.arm_names, rows.model_names)
