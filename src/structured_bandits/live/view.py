@@ -88,7 +88,7 @@ def _rows(agent: Agent, shown: list[int]) -> list[list[str]]:
         [
             agent._names[arm],
             f"{pulls[arm]:,}",
-            number(means[arm]) if pulls[arm] else "",
+            "" if math.isnan(means[arm]) else number(means[arm]),
             " to ".join(map(number, intervals[arm])) if np.isfinite(intervals[arm]).any() else "",
             "yes" if arm in active else "no",
         ]
