@@ -117,6 +117,8 @@ def test_names_that_are_numbers_and_names_with_spaces() -> None:
     assert prices.pulls.tolist() == [1, 2, 0]
     prices.learn(frame([(" 10", 1), ("10 ", 0)]))
     assert prices.pulls.tolist() == [1, 3, 1]
+    with pytest.raises(sb.FileFormatError, match="arm='a' is unknown"):  # which of the two?
+        sb.Agent(sb.UCB(sb.FiniteStructure([[1, 0]], arms=["a ", " a"]))).learn(frame([("a", 1)]))
     numbered = sb.Agent(sb.UCB(3))
     assert numbered.learn(frame([(1, True), (3, False), (3, np.True_)])).arms == ("1", "3")
     assert numbered.sums.tolist() == [1.0, 0.0, 1.0]

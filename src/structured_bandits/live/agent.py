@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -139,6 +139,12 @@ class Agent:
     def cancel(self, decision_id: int) -> None:
         """Take a decision back: its reward will not come; its place in the plan is free again."""
         self._forget(self._find(decision_id))
+
+    @overload
+    def learn(self, pulls: Any, /) -> Learned: ...
+
+    @overload
+    def learn(self, pulls: Any, sums: Any, squares: Any = None) -> None: ...
 
     def learn(self, pulls: Any, sums: Any = None, squares: Any = None) -> Learned | None:
         """Take in a whole plan's results, or logged data: pulls and sums of rewards per arm.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -170,9 +171,10 @@ class _Finder:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
-        self._found: dict[str, int] = {}
-        for spelled in (str.strip, str):  # what is spelled exactly wins
-            self._found.update((spelled(name), arm) for arm, name in enumerate(names))
+        stripped = [name.strip() for name in names]
+        often = Counter(stripped)
+        self._found = {name: arm for arm, name in enumerate(stripped) if often[name] == 1}
+        self._found.update((name, arm) for arm, name in enumerate(names))  # spelled exactly
 
     def __call__(self, value: Any) -> int:
         text = str(_filled("arm", value))
