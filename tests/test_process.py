@@ -79,7 +79,7 @@ def test_the_live_agent_is_light_too() -> None:
         agent = sb.Agent(sb.SUCB(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])))
         for _ in range(50):
             agent.tell(agent.ask().id, 1.0)
-        sb.Agent.from_json(agent.to_json(), agent.policy)
+        sb.Agent.from_json(agent.to_json(), agent.policy).describe()
         print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
     """)
     assert loaded == []

@@ -24,6 +24,8 @@ from structured_bandits.errors import (
     StructureError,
 )
 from structured_bandits.live.agent import Agent, Decision
+from structured_bandits.live.likely import LikelyModel
+from structured_bandits.live.logs import Learned
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.guarded import Guarded
@@ -116,6 +118,8 @@ __all__ = [
     "GreedyMLE",
     "Guarded",
     "ImprovedUCB",
+    "Learned",
+    "LikelyModel",
     "MeansOutsideUnitIntervalWarning",
     "MissingExtraError",
     "ModelTS",

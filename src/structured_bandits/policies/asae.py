@@ -24,6 +24,7 @@ from structured_bandits.policies.base import (
     flagged,
     registered,
     width_in_words,
+    widths_of,
 )
 from structured_bandits.policies.phases import (
     MOST_PULLS,
@@ -160,6 +161,10 @@ class ASAE(StructuredPolicy, _ASAE):
     def width(self) -> str:
         """Return the confidence interval in words."""
         return width_in_words(self, "n_k")
+
+    def widths_at(self, state: ASAEState, t: int) -> Intervals:
+        """Return the intervals of this period."""
+        return widths_of(self, state.exponent[0] * LOG_2)
 
     def active_arms(self, state: ASAEState, t: int) -> tuple[int, ...]:
         """Return the arms that have not been eliminated in this period."""

@@ -31,7 +31,7 @@ from structured_bandits.checks import (
 )
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import width_budget
-from structured_bandits.planning.intervals import Chernoff, Hoeffding
+from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
@@ -127,6 +127,11 @@ class Policy(Record):
         """The family of rewards that the policy is made for: any in a range, or Gaussian ones."""
         return "bounded" if math.isfinite(self.bottom) else "gaussian"
 
+    @property
+    def model_prior(self) -> Any:
+        """The weights that it gives to models before the first pull; None if it gives none."""
+        return None
+
     def active_arms(self, state: Any, t: int) -> tuple[int, ...]:
         """Return the arms that the policy may still play for good reason after `t` pulls."""
         return tuple(range(self.n_arms))
@@ -134,6 +139,10 @@ class Policy(Record):
     def width(self) -> str:
         """Return the confidence radius in words, for tables."""
         return "none"
+
+    def widths_at(self, state: Any, t: int) -> Intervals | None:
+        """Return the confidence intervals that it puts around arms after `t` pulls, None without any."""
+        return None
 
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other) and self.structure == other.structure  # type: ignore[attr-defined]
@@ -244,6 +253,12 @@ def checked_widths(confidence: Any, rewards: Rewards) -> Hoeffding | Chernoff:
             "confidence='hoeffding'"
         )
     return Chernoff(0.0, rewards.bottom, width)
+
+
+def widths_of(policy: Any, log_clock: float) -> Intervals:
+    """Return the intervals of a policy with `widths` and `alpha` when its clock has this logarithm."""
+    level: Intervals = policy.widths.at(width_budget(policy.alpha, policy.sigma, log_clock))
+    return level
 
 
 def width_in_words(policy: Any, clock: str) -> str:

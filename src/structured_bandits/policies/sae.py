@@ -21,6 +21,7 @@ from structured_bandits.policies.base import (
     flagged,
     registered,
     width_in_words,
+    widths_of,
 )
 from structured_bandits.policies.phases import (
     check_first_phase,
@@ -104,6 +105,10 @@ class SAE(StructuredPolicy, _SAE):
     def width(self) -> str:
         """Return the confidence interval in words."""
         return width_in_words(self, "n")
+
+    def widths_at(self, state: SAEState, t: int) -> Intervals:
+        """Return the intervals, which do not depend on time."""
+        return widths_of(self, math.log(self.horizon))
 
     def active_arms(self, state: SAEState, t: int) -> tuple[int, ...]:
         """Return the arms that have not been eliminated."""

@@ -25,7 +25,7 @@ def read_table(
     `reward_range`, in [0, 1] if that is None.
     """
     ends = UNIT if reward_range is None else checked_range("reward_range", reward_range)
-    lines = _lines(path)
+    lines = read_lines(path)
     if len(lines) < 2:
         raise FileFormatError(f"{path}: expected a header with arm names and a row per model")
     (line, first), *rows = lines
@@ -51,8 +51,8 @@ def read_table(
     return means, names[start:], _model_names(path, rows) if named else None
 
 
-def _lines(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
-    """Return the lines that are not empty, with their numbers."""
+def read_lines(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
+    """Return the lines of a CSV file that are not empty, with their numbers."""
     file_id(path)  # says so if no file can have this name
     with open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
@@ -60,21 +60,28 @@ def _lines(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
             return [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
         except csv.Error as error:
             raise FileFormatError(f"{path}, line {reader.line_num}: {error}") from None
+        except UnicodeDecodeError as error:
+            raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
 
 
 def _check_header(place: str, names: list[str], ends: Range) -> None:
     """Raise if the first line is not one of names, or may be the first model of a table without one."""
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        raise FileFormatError(f"{place}: no comma in {names[0]!r}; expected commas")
+    check_commas(place, names)
     if all("." in name and _may_be_mean(name, ends) for name in names):
         raise FileFormatError(f"{place}: expected a header with arm names, found means; {ADVICE}")
     model, *rest = names
-    named = rest and model.lower() not in MARKS and not _is_number(model)
+    named = rest and model.lower() not in MARKS and not is_number(model)
     if named and all(_may_be_mean(name, ends) for name in rest):
         raise FileFormatError(
             f"{place}: expected a header with arm names, found what may be the means of a model "
             f"{model!r}; {ADVICE}"
         )
+
+
+def check_commas(place: str, names: list[str]) -> None:
+    """Raise if the cells of a header are kept apart by something else than commas."""
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+        raise FileFormatError(f"{place}: no comma in {names[0]!r}; expected commas")
 
 
 def _model_names(path: str | os.PathLike[str], rows: list[tuple[int, list[str]]]) -> list[str]:
@@ -84,7 +91,7 @@ def _model_names(path: str | os.PathLike[str], rows: list[tuple[int, list[str]]]
     return names
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     """Is the text a number? Python's 1_0 is none, nor are digits of other scripts."""
     return _is_like_number(text) and text.isascii() and "_" not in text
 
@@ -99,11 +106,11 @@ def _is_like_number(text: str) -> bool:
 
 
 def _may_be_mean(text: str, ends: Range) -> bool:
-    return _is_number(text) and ends[0] <= float(text) <= ends[1]
+    return is_number(text) and ends[0] <= float(text) <= ends[1]
 
 
 def _number(path: str | os.PathLike[str], line: int, column: str, text: str) -> float:
-    if not _is_number(text) or not math.isfinite(float(text)):
+    if not is_number(text) or not math.isfinite(float(text)):
         raise FileFormatError(
             f"{path}, line {line}, column {column!r}: {text!r} is not a finite number"
         )

@@ -225,6 +225,14 @@ class ProductStructure(PolyhedralStructure):
             ]
         )
 
+    def models_in(self, box: Box) -> tuple[Any, ...]:
+        """Return what each group has inside its part of an open box of means."""
+        ends = np.cumsum([0, *(group.n_arms for group in self.groups)])
+        return tuple(
+            group.models_in(Box(box.low[start:end], box.high[start:end]))
+            for group, (start, end) in zip(self.groups, pairwise(ends), strict=True)
+        )
+
     def _fingerprint(self, said: bool) -> str:
         """Return a hash of the groups, and of names and range if these are not those of the groups."""
         names = () if self.arm_names == joined_names(self.groups) else self.arm_names
