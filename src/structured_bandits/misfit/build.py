@@ -31,7 +31,7 @@ def misfit_test(
     """
     lines = getattr(structure, "model_lines", None)
     if lines is None or len(lines) > 1:
-        if quick and not hasattr(structure, "boxes"):
+        if quick and structure.kind != "boxes":
             return None
         return _test_of_pieces(structure, lines, bottom, top, sigma)
     (line,) = lines
@@ -79,12 +79,9 @@ def models_on(line: ModelLines, count: int) -> Floats:
 def _test_of_pieces(
     structure: Any, lines: Any, bottom: float, top: float, sigma: float
 ) -> MisfitTest:
-    boxes = getattr(structure, "boxes", None)
-    if boxes is not None:
-        ranges = np.stack([boxes.low.min(axis=0), boxes.high.max(axis=0)], axis=1)
-        scale = reward_scale(bottom, top, sigma, ranges)
-        return _test(scale, 0.5 * (boxes.low + boxes.high), BoxModels(boxes.low, boxes.high))
     scale = reward_scale(bottom, top, sigma, structure.mean_ranges)
+    if structure.kind == "boxes":
+        return _test(scale, structure.rows, BoxModels(structure.cells.least, structure.cells.most))
     if lines is not None:
         rng = np.random.default_rng(0)  # fixed: the grid is part of the definition
         means = np.hstack([rng.permutation(models_on_group(line, GRID)) for line in lines])
