@@ -104,8 +104,9 @@ class Agent:
         self._one = _no_results(n_arms)  # memory for a single one
         self._quota = np.zeros(n_arms, np.int64)  # the plan
         self._told = np.zeros(n_arms, np.int64)  # rewards that the plan has brought, by arm
-        self._out = np.zeros(n_arms, np.int64)  # handed out by the plan and pending, by arm
-        self._in_plan = 0  # the sum of these
+        self._handed = np.zeros(n_arms, np.int64)  # handed out by the plan, by arm: told or pending
+        self._in_plan = 0  # how many of these are pending
+        self._left = 0  # rewards that the plan still waits for
         self._plans = 0  # made so far, which is the number of the last one
         self._holds = False  # does the plan hold, or must there be another?
         self._ahead: LookAhead | None = None  # what is handed out beyond the plan
@@ -160,12 +161,16 @@ class Agent:
             self._make_plan()  # the plan did not reckon with it
             return
         self._told[arm] += 1
+        self._left -= 1
         if not self._lacks_rewards():
             self._make_plan()
 
     def cancel(self, decision_id: int) -> None:
         """Take a decision back: its reward will not come; its place in the plan is free again."""
-        self._forget(self._find(decision_id))
+        pending = self._find(decision_id)
+        self._forget(pending)
+        if self._is_planned(pending):
+            self._handed[pending.arm] -= 1
         settled = self._settle_waiting()
         closed = self._any_parked and not self._lacks_rewards()
         if closed or (settled and self._in_order):
@@ -245,7 +250,7 @@ class Agent:
         Of arms that are parked it waits for the pending ones alone.
         """
         lacking = np.maximum(self._quota - self._told, 0)
-        return np.where(self._parked, np.minimum(lacking, self._out), lacking)
+        return np.where(self._parked, np.minimum(lacking, self._handed - self._told), lacking)
 
     @property
     def pending(self) -> tuple[Decision, ...]:
@@ -302,7 +307,7 @@ class Agent:
             self._make_plan()
         arm, reason, served = NO_ARM, PLAN, False
         if self._in_plan == len(self._pending):  # the plan reckons with all that is out
-            arm = next_pull(self._quota, self._told + self._out, allowed)
+            arm = next_pull(self._quota, self._handed, allowed)
             served = arm != NO_ARM or self._wants_more()
         if not served:
             arm, reason = self._next_ahead(allowed), EXTRA
@@ -312,7 +317,7 @@ class Agent:
         self._next_id += 1
         self._pending.add(pending)
         if reason == PLAN:
-            self._out[arm] += 1
+            self._handed[arm] += 1
             self._in_plan += 1
         elif reason == EXTRA:
             self._extra += 1
@@ -328,7 +333,7 @@ class Agent:
         """Has the plan pulls that were not handed out? If nothing is out, it has."""
         if not len(self._pending):
             return True
-        return next_pull(self._quota, self._told + self._out, ~self._parked) != NO_ARM
+        return next_pull(self._quota, self._handed, ~self._parked) != NO_ARM
 
     def _next_ahead(self, allowed: Flags | None) -> int:
         """Return the next allowed arm beyond the plan, NO_ARM if none of its arms is allowed."""
@@ -366,8 +371,9 @@ class Agent:
         self._empty += int(empty)
         self._plans += 1
         self._told[:] = 0
-        self._out[:] = 0
+        self._handed[:] = 0
         self._in_plan = 0
+        self._left = int(self._quota.sum())
         self._holds = True
 
     def _is_planned(self, pending: Pending) -> bool:
@@ -376,10 +382,7 @@ class Agent:
 
     def _lacks_rewards(self) -> bool:
         """Does the plan still wait for rewards? For those of parked arms only if they are out."""
-        lacking = self._told < self._quota
-        if self._any_parked:
-            lacking &= ~self._parked | (self._out > 0)
-        return bool(lacking.any())
+        return self._left > 0 and (not self._any_parked or bool(self.plan.any()))
 
     def _set_parked(self, arm: int, parked: bool) -> None:
         self._parked[arm] = parked
@@ -451,7 +454,6 @@ class Agent:
         self._pending.remove(pending.id)
         self._ahead = None
         if self._is_planned(pending):
-            self._out[pending.arm] -= 1
             self._in_plan -= 1
 
     def _find(self, decision_id: int) -> Pending:

@@ -148,13 +148,19 @@ def _content(text: str, policy: Any) -> dict[str, Any]:
     content = saved.get("content") if isinstance(saved, dict) else None
     if version not in (2, VERSION) or not isinstance(content, dict):
         raise FileFormatError(
-            f"the snapshot has version {version!r}; this version of the library reads 1 to {VERSION}"
+            f"the snapshot has version {_shown(version)}; this version of the library reads 1 to "
+            f"{VERSION}"
         )
     if saved.get("checksum") != _checksum(_canonical(content)):
         raise FileFormatError(
             "the snapshot was edited or damaged: its checksum does not fit its content"
         )
     return content if version == VERSION else from_second(content)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def _no_constant(name: str) -> Any:
@@ -254,8 +260,9 @@ def _restore_pending(agent: Agent, saved: dict[str, Any]) -> None:
     pending.reasons.frombytes(reasons.astype(np.int8).tobytes())
     every = len(agent._quota)
     pending.counts[:] = np.bincount(arms, minlength=every).tolist()
-    agent._out[:] = np.bincount(arms[(plans == agent._plans) & (reasons == PLAN)], minlength=every)
-    agent._in_plan = int(agent._out.sum())
+    planned = arms[(plans == agent._plans) & (reasons == PLAN)]
+    agent._handed[:] = np.bincount(planned, minlength=every)
+    agent._in_plan = len(planned)
 
 
 def _restore_settled(agent: Agent, sums: dict[str, Any], waiting: dict[str, Any]) -> None:
@@ -309,6 +316,8 @@ def _restore_plan(agent: Agent, saved: dict[str, Any]) -> None:
         raise ValueError(f"a plan of {agent._quota}, of which {agent._told} were told")
     if (agent._told > agent._seen.pulls).any():
         raise ValueError(f"{agent._told} told of {agent._seen.pulls} pulls")
+    agent._handed += agent._told
+    agent._left = int(np.maximum(agent._quota - agent._told, 0).sum())
     if saved["holds"] is True and (agent._told < agent._quota).any() and agent._plans > 0:
         agent._holds = True
     elif saved["holds"] is False:
