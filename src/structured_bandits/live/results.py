@@ -89,7 +89,7 @@ def check_squares(seen: Seen, arms: Iterable[int], allowed: Range) -> None:
     """
     low, high = (min(max(end, -LARGEST_REWARD), LARGEST_REWARD) for end in allowed)
     for arm in arms:
-        count, total = seen.pulls[arm], seen.sums[arm]
+        count, total = int(seen.pulls[arm]), float(seen.sums[arm])  # these overflow to inf quietly
         least = total * total / count if count else 0.0
         most = (low + high) * total - count * low * high if count else 0.0
         slack = (SLACK + 4.0 * ROUNDED * count) * count * max(low * low, high * high)
