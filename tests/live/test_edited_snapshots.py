@@ -47,7 +47,13 @@ def policy_of(name: str) -> Any:
 def saved_by(version: int, name: str) -> Any:
     if version == 1:
         return json.loads((DATA / f"{name}.json").read_text())["snapshot"]
-    return json.loads(saved_agent(name, np.random.default_rng(1)).to_json())
+    agent = saved_agent(name, np.random.default_rng(1))
+    if len(name) % 2:  # half of them in trouble: many rewards out, an arm missing, one parked
+        agent.ask(n=30)
+        agent.park(1)
+        agent.ask(available=[0])
+        agent.ask(n=5)
+    return json.loads(agent.to_json())
 
 
 def play_on(agent: Any, rng: np.random.Generator) -> None:
@@ -73,7 +79,7 @@ def play_on(agent: Any, rng: np.random.Generator) -> None:
             )
             before[each.arm] += event == "tell"
             assert (agent.pulls == before).all()
-        assert agent.plan.sum() > 0
+        assert agent.plan.sum() > 0 or agent.parked
         assert agent.plan.min() >= 0
         assert len(agent.pending) == len(out)
     assert set(agent.active_arms) <= set(range(arms))
@@ -94,10 +100,10 @@ def load(text: str, name: str) -> tuple[Any, str]:
 def try_edit(version: int, name: str, rng: np.random.Generator) -> str:
     """Edit a snapshot and load it; return what came of it."""
     saved = saved_by(version, name)
-    places = paths(saved["content"], ("content",)) if version == 2 else paths(saved)
+    places = paths(saved["content"], ("content",)) if version == 3 else paths(saved)
     changed, what = edited(saved, places[rng.integers(len(places))], rng)
     try:
-        text = with_constants(resealed(changed) if version == 2 else json.dumps(changed))
+        text = with_constants(resealed(changed) if version == 3 else json.dumps(changed))
     except KeyError:  # the content itself is gone
         text = json.dumps(changed)
     with no_hanging(f"{name}, version {version}: {what}"):
@@ -119,7 +125,7 @@ def try_edit(version: int, name: str, rng: np.random.Generator) -> str:
 def test_edited_snapshots_are_refused_or_play_on(part: int) -> None:
     rng = np.random.default_rng([80, part])
     names = list(SAVED)
-    for version in (1, 2):
+    for version in (1, 3):
         came: Counter[str] = Counter()
         for index in range(EDITS // 2):
             came[try_edit(version, names[index % len(names)], rng)] += 1
@@ -137,7 +143,7 @@ def test_an_edit_without_its_checksum_is_always_refused() -> None:
     tried = 0
     for index in range(1000):
         name = list(SAVED)[index % len(SAVED)]
-        saved = saved_by(2, name)
+        saved = saved_by(3, name)
         places = paths(saved["content"], ("content",))
         changed, what = edited(saved, places[rng.integers(len(places))], rng)
         text = with_constants(json.dumps(changed))

@@ -1,4 +1,4 @@
-"""Snapshots that version 0.1.0 wrote load, and their agents go on as those of 0.1.0 did."""
+"""Snapshots that earlier versions wrote load, and their agents go on as those of these versions did."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from support.snapshots import resealed
 
 import structured_bandits as sb
 
-DATA = Path(__file__).parent / "data" / "0.1.0"
+DATA = Path(__file__).parent / "data"
+SECOND = ("ucb", "sucb-curves", "sae-table", "asae-theory", "wagp", "own-policy")
 
 
-def read(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text())
-    assert content["version"] == "0.1.0"
-    assert content["snapshot"]["structured_bandits_agent"] == 1
+def read(name: str, version: str = "0.1.0") -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((DATA / version / f"{name}.json").read_text())
+    assert content["version"] == version
+    assert content["snapshot"]["structured_bandits_agent"] == {"0.1.0": 1, "0.2.0": 2}[version]
     return content
 
 
@@ -30,11 +31,31 @@ def test_an_agent_of_the_first_version_goes_on_as_it_did(name: str) -> None:
     assert [each.id for each in agent.pending] == [
         each["id"] for each in saved["snapshot"]["pending"]
     ]
-    for number, arm, extra, told, reward in saved["next"]:
+    check_next_events(agent, saved["next"])
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_an_agent_of_the_second_version_goes_on_as_it_did(name: str) -> None:
+    saved = read(name, "0.2.0")
+    agent = sb.Agent.from_json(resealed(saved["snapshot"]), SAVED[name].make())
+    content = saved["snapshot"]["content"]
+    assert agent.pulls.tolist() == content["seen"]["pulls"]
+    assert agent._settled.pulls.tolist() == content["seen"]["pulls"]  # nobody knows the order
+    assert [each.id for each in agent.pending] == content["pending"]["id"]
+    assert [int(each.extra) for each in agent.pending] == content["pending"]["extra"]
+    check_next_events(agent, saved["next"])
+
+
+def check_next_events(agent: Any, events: Any) -> None:
+    """Without the decisions that were out: what to ask while they are has another rule since."""
+    assert all(each.reason == ("extra" if each.extra else "plan") for each in agent.pending)
+    for each in agent.pending:
+        agent.cancel(each.id)
+    for number, arm, extra, told, reward in events:
         decision = agent.ask()
         assert (decision.id, decision.arm, decision.extra) == (number, arm, extra)
         agent.tell(told, reward)
-        agent = sb.Agent.from_json(agent.to_json(), agent.policy)  # as version 2
+        agent = sb.Agent.from_json(agent.to_json(), agent.policy)  # as version 3
 
 
 def test_the_files_hold_what_is_hard_about_old_snapshots() -> None:
@@ -74,7 +95,7 @@ class Patient(sb.SUCB):
         return policy
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 3])
 def test_parameters_that_an_old_file_lacks_count_as_the_defaults_of_its_version(
     version: int,
 ) -> None:
@@ -88,11 +109,11 @@ def test_parameters_that_an_old_file_lacks_count_as_the_defaults_of_its_version(
     identity["parameters"] = {"alpha": 0.2}
     text = json.dumps(saved) if version == 1 else resealed(saved)
     agent = sb.Agent.from_json(text, Patient(table(), alpha=0.2))
-    assert agent.pulls.sum() == (0 if version == 2 else sum(saved["counts"]["_pulls"]))
+    assert agent.pulls.sum() == (0 if version == 3 else sum(saved["counts"]["_pulls"]))
     with pytest.raises(sb.FileFormatError, match="its parameters"):
         sb.Agent.from_json(text, Patient(table(), alpha=0.2, patience=2))
 
 
 def test_the_next_snapshot_is_of_the_present_version() -> None:
     agent = sb.Agent.from_json(json.dumps(read("ucb")["snapshot"]), SAVED["ucb"].make())
-    assert json.loads(agent.to_json())["structured_bandits_agent"] == 2
+    assert json.loads(agent.to_json())["structured_bandits_agent"] == 3

@@ -20,6 +20,7 @@ from structured_bandits.misfit.looks import (
     look_if_due,
     settle_pulls,
 )
+from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.round_robin import first_pulls
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import Policy
@@ -154,6 +155,12 @@ class Guarded(Policy, _Guarded):
     def width(self) -> str:
         """Return the confidence radius of the guarded policy."""
         return str(self.inner.width())
+
+    def widths_at(self, state: GuardState, t: int) -> Intervals | None:
+        """Return the confidence intervals of the policy at work."""
+        if state.rung[0] != NOT_RUNG:
+            return self.fallback.widths_at(state.fallback, t)
+        return self.inner.widths_at(state.inner, t)
 
     def active_arms(self, state: GuardState, t: int) -> tuple[int, ...]:
         """Return the arms that the policy at work may still play."""

@@ -24,11 +24,14 @@ from structured_bandits.policies.base import (
     widths_of,
 )
 from structured_bandits.policies.phases import (
+    Presence,
+    all_present,
     check_first_phase,
     check_phase,
     find_best_arms,
     keep_only,
     largest_gap,
+    note_here,
     phase_target,
     top_up,
 )
@@ -43,6 +46,7 @@ class SAEState(NamedTuple):
     data: Data
     active: Flags
     phase: Ints  # one number
+    presence: Presence
     box: Box
     found: Flags
     notes: Any  # of the cells
@@ -121,6 +125,7 @@ class SAE(StructuredPolicy, _SAE):
             fresh_data(arms),
             candidate_arms(self.cells),
             np.zeros(1, np.int64),
+            all_present(arms),
             fresh_box(arms),
             np.zeros(arms, np.bool_),
             self.cells.fresh_notes(),
@@ -142,7 +147,8 @@ class SAE(StructuredPolicy, _SAE):
         empty = 0
         while True:
             target = phase_target(budget, self.beta, gap, state.phase[0])
-            if top_up(state.data.pulls, state.active, target, quota):
+            note_here(state.active, state.presence)
+            if top_up(state.data.pulls, state.presence.here, target, quota):
                 return empty
             find_best_arms(self.cells, state.data, level, state.box, state.found, state.notes)
             empty += keep_only(state.active, state.found)
