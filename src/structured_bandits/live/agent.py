@@ -51,7 +51,10 @@ from structured_bandits.live.restricted import optimistic_arm
 from structured_bandits.live.results import check_total, checked_results, checked_reward
 from structured_bandits.live.saved import read_snapshot
 from structured_bandits.live.snapshot import from_snapshot, to_snapshot
+from structured_bandits.live.suspicion import Suspicion
 from structured_bandits.live.view import describe
+from structured_bandits.misfit.looks import watching_of
+from structured_bandits.misfit.report import Misfit
 from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.phases import MOST_PULLS
@@ -114,6 +117,7 @@ class Agent:
         self._t = 0  # rewards observed so far
         self._seen = _no_results(n_arms)  # all of them
         self._settled = _no_results(n_arms)  # those that came before the oldest one still out
+        self._suspicion = Suspicion(policy, watching_of(self._settled))
         self._one = _no_results(n_arms)  # memory for a single one
         self._quota = np.zeros(n_arms, np.int64)  # the plan
         self._told = np.zeros(n_arms, np.int64)  # rewards that the plan has brought, by arm
@@ -122,6 +126,7 @@ class Agent:
         self._left = 0  # rewards that the plan still waits for
         self._plans = 0  # made so far, which is the number of the last one
         self._holds = False  # does the plan hold, or must there be another?
+        self._overturned = False  # has a policy that settles results changed its mind?
         self._ahead: LookAhead | None = None  # what is handed out beyond the plan
         self._parked = np.zeros(n_arms, np.bool_)
         self._any_parked = False
@@ -170,7 +175,7 @@ class Agent:
         self._seen.squares[arm] += reward * reward
         self._t += 1
         self._settle_told(pending.id, arm, reward)
-        if not self._is_planned(pending):
+        if self._overturned or not self._is_planned(pending):
             self._make_plan()  # the plan did not reckon with it
             return
         self._told[arm] += 1
@@ -184,9 +189,9 @@ class Agent:
         self._forget(pending)
         if self._is_planned(pending):
             self._handed[pending.arm] -= 1
-        settled = self._settle_waiting()
+        self._settle_waiting()
         closed = self._any_parked and not self._lacks_rewards()
-        if closed or (settled and self._in_order):
+        if closed or self._overturned:
             self._make_plan()
 
     def expire(self, older_than: int, reward: float | None) -> tuple[int, ...]:
@@ -358,6 +363,16 @@ class Agent:
         return self._empty
 
     @property
+    def misfit(self) -> Misfit | None:
+        """How much the rewards speak against the structure of the policy.
+
+        An e-value that may be looked at as often as one likes; it counts rewards in the order in which
+        they were asked for, up to the oldest that is still out (docs/mathematics.md 7). None if the
+        policy has no structure, or one that is too large to be tested again and again.
+        """
+        return self._suspicion.misfit()
+
+    @property
     def extra_decisions(self) -> int:
         """How many decisions went beyond their plan because rewards were out."""
         return self._extra
@@ -502,6 +517,7 @@ class Agent:
         self._handed[:] = 0
         self._in_plan = 0
         self._left = int(self._quota.sum())
+        self._overturned = False
         self._holds = True
 
     def _is_planned(self, pending: Pending) -> bool:
@@ -525,12 +541,16 @@ class Agent:
             return
         self._hand_over(policy.hear if self._in_order else policy.observe, arm, reward)
 
-    def _hand_over(self, take_in: Callable[[Any, Seen], None], arm: int, reward: float) -> None:
-        """Hand a single reward to a method of the policy that takes those of all arms."""
+    def _hand_over(self, take_in: Callable[[Any, Seen], Any], arm: int, reward: float) -> bool:
+        """Hand a single reward to a method of the policy that takes those of all arms.
+
+        Is the plan overturned by it? A guard's is when its alarm rings.
+        """
         one = self._one
         one.pulls[arm], one.sums[arm], one.squares[arm] = 1, reward, reward * reward
-        take_in(self._state, one)
+        overturned = take_in(self._state, one)
         one.pulls[arm], one.sums[arm], one.squares[arm] = 0, 0.0, 0.0
+        return bool(overturned)
 
     def _observe(self, seen: Seen) -> None:
         """Hand results of all arms to the policy; they are settled at once."""
@@ -552,30 +572,24 @@ class Agent:
         self._waiting.add(decision_id, arm, reward, oldest)
         self._settle_waiting()
 
-    def _settle_waiting(self) -> bool:
-        """Settle what waits for no decision any more; is there anything?"""
-        waiting = len(self._waiting)
-        if waiting:
+    def _settle_waiting(self) -> None:
+        """Settle what waits for no decision any more."""
+        if len(self._waiting):
             for arm, reward in self._waiting.settled_before(self._pending.oldest()):
                 self._settle_next(arm, reward)
-        return len(self._waiting) < waiting
 
     def _settle_next(self, arm: int, reward: float) -> None:
+        """Take note of a result in asked order: no earlier decision is out."""
         if self._in_order:
             policy: Any = self.policy
-            self._hand_over(policy.settle, arm, reward)
-        self._settle(arm, reward)
-
-    def _settle(self, arm: int, reward: float) -> None:
-        """Take note of a result in asked order: no earlier decision is out."""
-        self._settled.pulls[arm] += 1
-        self._settled.sums[arm] += reward
+            self._overturned |= self._hand_over(policy.settle, arm, reward)
         self._settled.squares[arm] += reward * reward
+        self._suspicion.settle(arm, reward)
 
     def _settle_many(self, seen: Seen) -> None:
         """Take note of results that were learned at once."""
-        for total, part in zip(self._settled, seen, strict=True):
-            np.add(total, part, out=total)
+        np.add(self._settled.squares, seen.squares, out=self._settled.squares)
+        self._suspicion.settle_many(seen)
 
     def _forget(self, pending: Pending) -> None:
         """Take a decision from those that are out."""

@@ -45,6 +45,7 @@ def to_snapshot(agent: Agent) -> str:
         "policy": identity(agent.policy),
         "seen": {name: _plain(values) for name, values in agent._seen._asdict().items()},
         "settled": {name: _plain(values) for name, values in agent._settled._asdict().items()},
+        "largest_log_e": _plain(agent._suspicion.watching.largest),
         "state": {
             name: _plain(values)
             for name, values in learned_arrays(agent.policy, agent._state)
@@ -79,6 +80,7 @@ def from_snapshot(agent: Agent, text: str) -> None:
             setattr(agent, f"_{name}", _whole(name, content["counters"][name], MOST_PULLS))
         _restore_pending(agent, content["pending"])
         _restore_settled(agent, content["settled"], content["waiting"])
+        _restore_suspicion(agent, content["largest_log_e"])
         _restore_parked(agent, content["parked"])
         _restore_plan(agent, content["plan"])
         _restore_ahead(agent, content["ahead"])
@@ -263,6 +265,13 @@ def _restore_pending(agent: Agent, saved: dict[str, Any]) -> None:
     planned = arms[(plans == agent._plans) & (reasons == PLAN)]
     agent._handed[:] = np.bincount(planned, minlength=every)
     agent._in_plan = len(planned)
+
+
+def _restore_suspicion(agent: Agent, saved: Any) -> None:
+    (largest,) = _array("largest_log_e", saved, np.zeros(1))
+    if not largest >= 0.0:
+        raise ValueError(f"largest_log_e: {largest!r}")
+    agent._suspicion.restore(float(largest))
 
 
 def _restore_settled(agent: Agent, sums: dict[str, Any], waiting: dict[str, Any]) -> None:

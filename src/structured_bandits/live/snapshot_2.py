@@ -1,8 +1,8 @@
 """Snapshots of version 2, which the library 0.2 wrote, in the form of version 3.
 
 Version 2 knew no parked arms and no plans ahead: it went round its plan's arms if rewards were out. It
-did not keep the order of results, so what was seen counts as settled. A decision that was extra stays
-so: its reward makes the agent plan anew.
+did not keep the order of results, so what was seen counts as settled, and it looked at no e-value. A
+decision that was extra stays so: its reward makes the agent plan anew.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ def from_second(content: dict[str, Any]) -> dict[str, Any]:
         return {
             **content,
             "settled": content["seen"],
+            "largest_log_e": [0.0],
             "ahead": None,
             "parked": [],
             "pending": {

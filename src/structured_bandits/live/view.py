@@ -76,6 +76,7 @@ def describe(agent: Agent) -> Description:
             *fitting_words(structure, agent.fitting_models),
             *likely_words(structure, agent.likely_models, agent._names),
             *_empty_words(agent),
+            *([] if (misfit := agent.misfit) is None else [str(misfit)]),
         ],
     )
 

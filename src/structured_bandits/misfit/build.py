@@ -18,7 +18,8 @@ from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import ModelLines
 
 GRID = 64  # models of a curve or a polytope that are looked at with one arm set free
-MOST_ENTRIES = 10_000_000  # of a table: logarithms and memory take six times its size
+MOST_ENTRIES = 1_000_000  # of a table: a look takes about as many hundredths of a microsecond
+MOST_ROWS = 20_000  # entries of the constraints of all polytopes: a look takes a fifth of a second
 
 
 def misfit_test(
@@ -26,8 +27,8 @@ def misfit_test(
 ) -> MisfitTest | None:
     """Return the test of a structure for rewards in a range, or Gaussian ones (bottom = -inf).
 
-    None for tables that are too large to look at again and again, and, if it has to be `quick`, for
-    structures whose likeliest model takes programs to find.
+    None for structures that are too large to look at again and again, and, if it has to be `quick`,
+    for those whose likeliest model takes programs to find.
     """
     lines = getattr(structure, "model_lines", None)
     if lines is None or len(lines) > 1:
@@ -78,7 +79,7 @@ def models_on(line: ModelLines, count: int) -> Floats:
 
 def _test_of_pieces(
     structure: Any, lines: Any, bottom: float, top: float, sigma: float
-) -> MisfitTest:
+) -> MisfitTest | None:
     scale = reward_scale(bottom, top, sigma, structure.mean_ranges)
     if structure.kind == "boxes":
         return _test(scale, structure.rows, BoxModels(structure.cells.least, structure.cells.most))
@@ -86,6 +87,8 @@ def _test_of_pieces(
         rng = np.random.default_rng(0)  # fixed: the grid is part of the definition
         means = np.hstack([rng.permutation(models_on_group(line, GRID)) for line in lines])
         return _test(scale, means, GroupModels(tuple(lines)))
+    if sum(piece.rows.size for piece in structure.polytopes) > MOST_ROWS:
+        return None
     return _test(
         scale, some_models(structure.polytopes, scale, GRID), PieceModels(structure.polytopes)
     )

@@ -22,6 +22,7 @@ from structured_bandits.misfit.e_value import (
 from structured_bandits.misfit.likeliest import Counts
 from structured_bandits.misfit.polytopes import PieceModels, seen_before
 from structured_bandits.misfit.scale import RewardScale
+from structured_bandits.protocol import Seen
 
 EVERY = 100  # pulls up to which each one is looked at
 
@@ -50,6 +51,11 @@ def fresh_watching(arms: int) -> Watching:
     return Watching(
         np.zeros(arms, np.int64), np.zeros(arms), np.array([0, 1], np.int64), np.zeros(1)
     )
+
+
+def watching_of(seen: Seen) -> Watching:
+    """Return the same, counting in the memory of `seen`, which has seen nothing yet."""
+    return Watching(seen.pulls, seen.sums, np.array([0, 1], np.int64), np.zeros(1))
 
 
 @compilable
