@@ -435,6 +435,15 @@ def test_words_about_sets_without_models() -> None:
     assert "Whenever the policy looked, a model fitted." in taught(sb.SUCB(TABLE)).describe()
 
 
+def test_parked_arms_are_marked() -> None:
+    agent = taught(sb.SUCB(TABLE, alpha=0.5))
+    agent.park("tea")
+    last = [line.split("  ")[-1].strip() for line in agent.describe().splitlines()[5:7]]
+    assert last == ["yes, parked", "no"]
+    agent.unpark("tea")
+    assert "parked" not in agent.describe()
+
+
 def test_a_policy_without_a_structure_knows_no_models() -> None:
     agent = taught(sb.UCB(2))
     assert agent.fitting_models is None
