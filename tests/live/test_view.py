@@ -45,7 +45,8 @@ def divergence(x: float, q: float) -> float:
         (sb.KLUCBC(TABLE, alpha=0.5), 51),
         (sb.TSC(TABLE, alpha=0.5), 51),
         (sb.SAE(TABLE, 100, alpha=0.5), 100),
-        (sb.ASAE(TABLE, alpha=0.5, eta=1.0), 4),  # the period of 2 pulls is over, that of 4 begins
+        (sb.ASAE(TABLE, alpha=0.5, eta=1.0), 256),  # periods end after 2, 6, 22 and 278 pulls
+        (sb.Guarded(sb.SUCB(TABLE, alpha=0.5)), 51),
         (sb.ASAE(TABLE, alpha=0.5, eta=1.0, reading="figures"), 256),  # by time: 2, 4, 16, 256
     ],
 )
@@ -232,6 +233,17 @@ def test_one_table_as_models_points_and_polytopes_has_the_same_fitting_models() 
     assert len(sizes) > 2
 
 
+def test_models_with_margins_fit_if_a_part_of_them_does() -> None:
+    agent = taught(sb.SUCB(sb.around(TABLE, 0.1), alpha=0.5), (90, 60), (55, 24))
+    radii = [math.sqrt(0.5 * math.log(151) / pulls) for pulls in (90, 60)]
+    assert 55 / 90 + radii[0] < 0.8 < 55 / 90 + radii[0] + 0.1  # A is out, its box is not
+    assert 24 / 60 - radii[1] < 0.3
+    assert agent.fitting_models == ("A",)
+    assert taught(sb.SUCB(TABLE, alpha=0.5), (90, 60), (55, 24)).fitting_models == ()
+    assert "Of 2 models 1 fits these intervals: 'A'." in agent.describe()
+    assert "is not computed for models with margins." in agent.describe()
+
+
 def test_groups_of_a_product_answer_one_by_one() -> None:
     both = sb.product([TABLE, DEMAND, sb.lipschitz([0, 1], 0.1)])
     agent = taught(sb.SUCB(both, alpha=0.5), [40, 10, 100, 0, 0, 0], [34, 2, 58, 0, 0, 0])
@@ -248,6 +260,10 @@ def test_groups_of_a_product_answer_one_by_one() -> None:
 
 
 # ---- Likely models
+
+
+def weighted(*prior: int) -> sb.FiniteStructure:
+    return sb.FiniteStructure(TABLE.cells.table, TABLE.arm_names, ["A", "B"], prior=prior)
 
 
 def exact_weights(prior: tuple[int, int]) -> dict[str, float]:
@@ -269,8 +285,22 @@ def exact_weights(prior: tuple[int, int]) -> dict[str, float]:
         (sb.ThompsonSampling(TABLE, prior=(1.0, 30.0)), (1, 1)),  # a prior of means, not of models
         (sb.TSC(TABLE, prior=(1.0, 30.0)), (1, 1)),
         (sb.SUCB(TABLE), (1, 1)),
+        (sb.SUCB(weighted(1, 30)), (1, 30)),
+        (sb.ModelTS(weighted(1, 30), prior=[5, 1]), (5, 1)),
+        (sb.Guarded(sb.ModelTS(TABLE, prior=[1, 30])), (1, 30)),
     ],
-    ids=["ModelTS", "tempered", "IDS", "UncertainModelTS", "ThompsonSampling", "TSC", "SUCB"],
+    ids=[
+        "ModelTS",
+        "tempered",
+        "IDS",
+        "UncertainModelTS",
+        "ThompsonSampling",
+        "TSC",
+        "SUCB",
+        "structure",
+        "both",
+        "Guarded",
+    ],
 )
 def test_weights_of_models_are_exact_posterior_probabilities(
     policy: Any, prior: tuple[int, int]
@@ -403,6 +433,15 @@ def test_words_about_sets_without_models() -> None:
     assert "not a test of it" in text
     assert "fitted" not in taught(sb.ModelTS(TABLE), (100, 100), (50, 50)).describe()
     assert "Whenever the policy looked, a model fitted." in taught(sb.SUCB(TABLE)).describe()
+
+
+def test_parked_arms_are_marked() -> None:
+    agent = taught(sb.SUCB(TABLE, alpha=0.5))
+    agent.park("tea")
+    last = [line.split("  ")[-1].strip() for line in agent.describe().splitlines()[5:7]]
+    assert last == ["yes, parked", "no"]
+    agent.unpark("tea")
+    assert "parked" not in agent.describe()
 
 
 def test_a_policy_without_a_structure_knows_no_models() -> None:

@@ -338,9 +338,10 @@ class Agent:
         """How likely the models are if one of them is right.
 
         Of a table the posterior weights by name, the likeliest first: from the prior of ModelTS,
-        UncertainModelTS and IDS, otherwise from equal weights (`temper` and `trust` do not count). Of
-        curves the most likely model (`LikelyModel`), None before the first reward; of a product a
-        tuple with the answer for each group. None of polytopes: their models have no weights here.
+        UncertainModelTS and IDS, else from that of the structure, else from equal weights (`temper` and
+        `trust` do not count). Of curves the most likely model (`LikelyModel`), None before the first
+        reward; of a product a tuple with the answer for each group. None of polytopes and of models with
+        margins, which have no weights here.
         """
         structure = getattr(self.policy, "structure", None)
         prior = getattr(self.policy, "model_prior", None)

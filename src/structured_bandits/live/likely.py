@@ -75,7 +75,7 @@ def posterior_weights(
 ) -> dict[str, float]:
     """Return the posterior weights of the models of a table by name, the likeliest first."""
     evidence = evidence_of(table.cells.table, rewards)
-    logs = checked_prior(prior, table.n_models)
+    logs = checked_prior(table.prior if prior is None else prior, table.n_models)
     logs = logs + evidence.per_reward @ data.sums + evidence.per_pull @ data.pulls
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()

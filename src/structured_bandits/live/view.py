@@ -84,14 +84,14 @@ def describe(agent: Agent) -> Description:
 def _rows(agent: Agent, shown: list[int]) -> list[list[str]]:
     """Return the rows of these arms."""
     pulls, means, intervals = agent.pulls, agent.means, agent.intervals
-    active = set(agent.active_arms)
+    active, parked = set(agent.active_arms), set(agent.parked)
     return [
         [
             agent._names[arm],
             f"{pulls[arm]:,}",
             "" if math.isnan(means[arm]) else number(means[arm]),
             " to ".join(map(number, intervals[arm])) if np.isfinite(intervals[arm]).any() else "",
-            "yes" if arm in active else "no",
+            ("yes" if arm in active else "no") + (", parked" if arm in parked else ""),
         ]
         for arm in shown
     ]

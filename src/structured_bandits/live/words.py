@@ -7,6 +7,7 @@ from typing import Any
 
 from structured_bandits.live.likely import LikelyModel
 from structured_bandits.structures.base import Structure, shortened
+from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.product import ProductStructure
@@ -70,7 +71,7 @@ def fitting_words(structure: Structure | None, fitting: Any) -> list[str]:
         ranges = [" to ".join(map(number, ends)) for ends in fitting[:MOST]]
         more = f", and {len(fitting) - MOST:,} more ranges" if len(fitting) > MOST else ""
         return [f"The models that fit these intervals have parameters {', '.join(ranges)}{more}."]
-    if isinstance(structure, FiniteStructure):
+    if isinstance(structure, (FiniteStructure, BoxStructure)):
         models, fit = counted(structure.n_models, "model"), "fits" if len(fitting) == 1 else "fit"
         return [f"Of {models} {len(fitting):,} {fit} these intervals: {listed(fitting)}."]
     return [f"Models that fit these intervals are in {_pieces(structure, fitting)}."]
@@ -106,6 +107,8 @@ def likely_words(structure: Structure | None, likely: Any, arms: Sequence[str]) 
         return [_weights(list(likely.items()))]
     if isinstance(structure, PolyhedralStructure):
         return ["Which model is most likely is not computed for polytopes."]
+    if isinstance(structure, BoxStructure):
+        return ["Which model is most likely is not computed for models with margins."]
     return []  # of a curve nothing was seen yet
 
 

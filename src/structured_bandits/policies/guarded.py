@@ -156,6 +156,11 @@ class Guarded(Policy, _Guarded):
         """Return the confidence radius of the guarded policy."""
         return str(self.inner.width())
 
+    @property
+    def model_prior(self) -> Any:
+        """That of the guarded policy."""
+        return self.inner.model_prior
+
     def widths_at(self, state: GuardState, t: int) -> Intervals | None:
         """Return the confidence intervals of the policy at work."""
         if state.rung[0] != NOT_RUNG:

@@ -10,6 +10,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructureError
+from structured_bandits.planning.confidence import Box
 from structured_bandits.planning.fits import ModelFit, squares_of
 from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.structures.base import Structure, index_of, warn_if_outside
@@ -114,6 +115,12 @@ class BoxStructure(Structure):
         if not self.has_margins:
             return FiniteDistances(FiniteCells(self.rows), means, tolerance)
         return BoxDistances(self.cells, means, tolerance, self.polytopes, Place)
+
+    def models_in(self, box: Box) -> tuple[str, ...]:
+        """Return the names of the models with means inside an open box."""
+        least, most = self.cells.least, self.cells.most
+        met = np.all((box.low < most) & (least < box.high), axis=1)
+        return tuple(self.model_names[model] for model in np.flatnonzero(met).tolist())
 
     def model_name(self, model: int | str | Place) -> str:
         """Return the name of a row, and the means if they are others than its own."""
