@@ -17,6 +17,16 @@ from structured_bandits.simulation.result import Result
 from structured_bandits.theory.analysis import Analysis
 
 MOST_ARMS = 30  # rows of the table of arms
+COLUMNS = """\
+- gap: how far the mean is below the best one. A pull of the arm costs as much; regret is the sum of it.
+- hardest model: before the arm can go, all models in which it is best must be refuted. This one differs
+  least from the truth, by the number shown, on the arm that tells them best among the helpers: the arms
+  that SAE is sure to play until then.
+- optimistic: the same among those models that promise more than the truth.
+- last phase: in which SAE may still play the arm; each phase tells half the difference apart."""
+BOUNDS = """\
+Proven bounds on the regret: at most (≤) for a policy, at least (≥) for all that do well everywhere.
+Printed are those with the paper's constants, where an erratum corrects them."""
 
 
 def analysis_data(
@@ -148,7 +158,7 @@ def analysis_text(data: dict[str, Any]) -> str:
             *([] if data["simulated"] is None else [_simulated_text(data)]),
             _regret_text(data),
             _classes_text(data["classes"]),
-            _lower_text(data["lower_bound"]),
+            _lower_text(data),
             _bounds_text(data),
         ]
     )
@@ -174,7 +184,7 @@ def _arms_text(data: dict[str, Any]) -> str:
         )
     more = len(arms) - MOST_ARMS
     note = f"\n… and {more} arms more (all of them with --json)" if more > 0 else ""
-    return table_text(rows, widest=30) + note
+    return f"{table_text(rows, widest=30)}{note}\n\n{COLUMNS}"
 
 
 def _hardness_cells(arm: dict[str, Any], data: dict[str, Any]) -> list[str]:
@@ -197,8 +207,6 @@ def _hardness_cells(arm: dict[str, Any], data: dict[str, Any]) -> list[str]:
 
 def _simulated_text(data: dict[str, Any]) -> str:
     simulated = data["simulated"]
-    low, high = data["reward_range"]
-    rewards = rewards_text(data["lower_bound"]["family"], 0.5 * (high - low))
     runs = simulated["runs"]
     rows = [["policy", "mean regret", "95 % interval of the mean", "95 % of the runs stay below"]]
     for name, row in simulated["regret"].items():
@@ -207,11 +215,16 @@ def _simulated_text(data: dict[str, Any]) -> str:
     return (
         "What will it cost? Regret is how much less the pulls earn than as many pulls of the best arm.\n"
         f"Simulated, {data['horizon']:,} pulls, {runs:,} run{'s' if runs > 1 else ''} of each policy, "
-        f"{rewards}, seed {simulated['seed']}:\n\n"
+        f"{_rewards_text(data)}, seed {simulated['seed']}:\n\n"
         f"{table_text(rows)}\n\n"
         f"For comparison: pulling arms at random costs {data['random_regret']:,.1f}, the worst arm "
         f"alone {data['largest_regret']:,.1f}."
     )
+
+
+def _rewards_text(data: dict[str, Any]) -> str:
+    low, high = data["reward_range"]
+    return rewards_text(data["lower_bound"]["family"], 0.5 * (high - low))
 
 
 def _regret_text(data: dict[str, Any]) -> str:
@@ -268,22 +281,26 @@ def _classes_text(classes: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _lower_text(lower: dict[str, Any]) -> str:
-    head = f"No consistent policy does better ({lower['family']} rewards, Graves–Lai): "
+def _lower_text(data: dict[str, Any]) -> str:
+    lower = data["lower_bound"]
+    head = (
+        "The regret that no policy avoids in the long run if it does well in every model (Graves–Lai, "
+        f"{_rewards_text(data)}):\n  "
+    )
     if lower["constant"] == "inf":
         return head + "no allocation of pulls refutes all confusing models."
     if lower["constant"] == 0.0:
         return head + "0, growth with log n is not forced."
     pulls = [f"{arm} {count:.4g}" for arm, count in lower["allocation"].items() if count > 0.0]
     return (
-        f"{head}{lower['constant']:.6g} log n\n"
+        f"{head}{lower['constant']:.6g} log n, n being the number of pulls\n"
         f"  pulls, in units of log n: {few(pulls)}; binding models: {few(lower['binding'])}"
     )
 
 
 def _bounds_text(data: dict[str, Any]) -> str:
     most = data["largest_regret"]
-    rows = [["bound on the regret", "policy", "value", "printed", "erratum", "holds"]]
+    rows = [["bound", "policy", "value", "printed", "erratum", "holds"]]
     reasons: list[str] = []
     for bound in data["bounds"]:
         name = f"{'≤' if bound['side'] == 'upper' else '≥'} {bound['bound']}"
@@ -300,7 +317,8 @@ def _bounds_text(data: dict[str, Any]) -> str:
                 "yes" if bound["valid"] else f"no ({reasons.index(bound['why_not']) + 1})",
             ]
         )
-    text = table_text(rows) + "".join(f"\n({n}) {why}" for n, why in enumerate(reasons, start=1))
+    text = f"{BOUNDS}\n\n{table_text(rows)}"
+    text += "".join(f"\n({n}) {why}" for n, why in enumerate(reasons, start=1))
     return text + (_vacuous_text(data) if any(row["vacuous"] for row in data["bounds"]) else "")
 
 
