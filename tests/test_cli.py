@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -258,9 +259,10 @@ def test_without_a_truth_a_row_for_each_model(types: str) -> None:
     assert lines[6].split()[3:8] == ["yes", "0", "0.0", "79.2", "A"]
     assert "Worst is the largest C log n" in lines[-2]
     assert lines[-1] == (
-        f"next: structured-bandits analyse {types} --truth one --horizon 500000 --family bernoulli "
-        "--rewards 0.0 1.0 --simulate 200"
+        f"next: structured-bandits analyse {types} --truth one --horizon 500000 --simulate 200"
     )
+    wide = analyse(types, "--rewards", "0", "2").output.splitlines()[-1]
+    assert "--truth one --horizon 10000 --family bernoulli --rewards 0.0 2.0 --simulate 200" in wide
     assert max(map(len, lines[:-1])) < 120
 
 
@@ -332,6 +334,9 @@ def test_simulated_regret_comes_before_the_bounds(plane: str) -> None:
         expected = summary.loc[name, ["mean", "low", "high", "median", "q95"]].to_dict()
         assert row == pytest.approx(expected)
     assert {row["policy"] for row in data["bounds"] if row["side"] == "upper"} == {"SAE", "SUCB"}
+    assert "no bound is known  UCB" in re.sub(
+        r"  +", "  ", analyse(plane, *arguments[:6], "--policies", "UCB").output
+    )
     text = analyse(plane, *arguments).output
     for name, row in summary.iterrows():
         line = next(line for line in text.splitlines() if line.startswith(f"{name} "))

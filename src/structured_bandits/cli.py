@@ -140,7 +140,12 @@ def _overview(
         return
     click.echo(overview_text(data))
     if any(row["mistaken_for"] for row in data["models"]):
-        options = ["--horizon", horizon, "--family", family, "--rewards", *rewards]
+        usual = (family, rewards) == ("bernoulli", (0.0, 1.0))
+        options = [
+            "--horizon",
+            horizon,
+            *([] if usual else ["--family", family, "--rewards", *rewards]),
+        ]
         words = ["analyse", file, "--truth", data["hardest"], *options, "--simulate", 200]
         click.echo(f"next: structured-bandits {shlex.join(map(str, words))}")
 

@@ -299,27 +299,31 @@ def _lower_text(data: dict[str, Any]) -> str:
 
 
 def _bounds_text(data: dict[str, Any]) -> str:
-    most = data["largest_regret"]
     rows = [["bound", "policy", "value", "printed", "erratum", "holds"]]
-    reasons: list[str] = []
-    for bound in data["bounds"]:
-        name = f"{'≤' if bound['side'] == 'upper' else '≥'} {bound['bound']}"
-        policy = bound["policy"] if bound["side"] == "upper" else ""
-        if not bound["valid"] and bound["why_not"] not in reasons:
-            reasons.append(bound["why_not"])
-        rows.append(
-            [
-                name,
-                policy,
-                bound_text(bound["value"], most),
-                bound_text(bound["printed"], most),
-                bound["erratum"],
-                "yes" if bound["valid"] else f"no ({reasons.index(bound['why_not']) + 1})",
-            ]
-        )
+    failing = (bound for bound in data["bounds"] if not bound["valid"] and _is_known(bound))
+    reasons = [*dict.fromkeys(bound["why_not"] for bound in failing)]
+    rows += [_bound_cells(bound, reasons, data["largest_regret"]) for bound in data["bounds"]]
     text = f"{BOUNDS}\n\n{table_text(rows)}"
     text += "".join(f"\n({n}) {why}" for n, why in enumerate(reasons, start=1))
-    return text + (_vacuous_text(data) if any(row["vacuous"] for row in data["bounds"]) else "")
+    return text + (_vacuous_text(data) if any("vacuous" in row for row in rows) else "")
+
+
+def _is_known(bound: dict[str, Any]) -> bool:
+    return bool(bound["bound"] != "none")
+
+
+def _bound_cells(bound: dict[str, Any], reasons: list[str], most: float) -> list[str]:
+    if not _is_known(bound):
+        return ["no bound is known", bound["policy"], "", "", "", ""]
+    upper = bound["side"] == "upper"
+    return [
+        f"{'≤' if upper else '≥'} {bound['bound']}",
+        bound["policy"] if upper else "",
+        bound_text(bound["value"], most),
+        bound_text(bound["printed"], most),
+        bound["erratum"],
+        "yes" if bound["valid"] else f"no ({reasons.index(bound['why_not']) + 1})",
+    ]
 
 
 def _vacuous_text(data: dict[str, Any]) -> str:
