@@ -84,7 +84,7 @@ def overview(
     - `progress`: a bar on standard error; None for one if that is a terminal and it takes a while.
 
     >>> from structured_bandits import FiniteStructure, overview
-    >>> types = FiniteStructure([[0.8, 0.3, 0.6], [0.2, 0.7, 0.6]], models=["tea", "coffee"])
+    >>> types = FiniteStructure([[0.8, 0.9], [0.8, 0.5]], models=["coffee drinkers", "others"])
     >>> overview(types).hardest
     1
     """
@@ -114,12 +114,13 @@ class Overview:
     chosen ("" if these are all).
 
     >>> from structured_bandits import FiniteStructure, analyse
-    >>> types = FiniteStructure([[0.8, 0.3, 0.6], [0.2, 0.7, 0.6]], models=["tea", "coffee"])
+    >>> types = FiniteStructure([[0.8, 0.9], [0.8, 0.5]], models=["coffee drinkers", "others"])
     >>> everything = analyse(types)
     >>> everything
-    Overview(2 models of FiniteStructure(2 models × 3 arms, 2 arms best in some model), hardest 'coffee')
-    >>> everything.table[0].best_arm, round(everything.table[0].difference, 3)
-    ('2', 0.6)
+    Overview(2 models of FiniteStructure(2 models × 2 arms, 2 arms best in some model), hardest 'others')
+    >>> row = everything.table[0]
+    >>> row.best_arm, row.mistaken_for, row.constant_regret_possible, round(row.constant, 3)
+    ('1', 'coffee drinkers', False, 0.587)
     """
 
     def __init__(
