@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -224,7 +225,15 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
         (["--truth", "one", "--figure", "no/such/folder.svg"], "--figure no/such/folder.svg"),
         (["--truth", "one", "--figure", "out"], "expected a name that ends in .svg, .png or .pdf"),
         (["--truth", "one", "--rewards", "1", "0"], "reward_range=(1.0, 0.0)"),
-        ([], "Missing option '--truth'"),
+        (
+            ["--simulate", "20"],
+            "--simulate, --policies and --figure are about one true model: give --truth",
+        ),
+        (["--figure", "out.svg"], "--figure are about one true model: give --truth"),
+        (["--horizon", "1"], "horizon=1: expected a whole number >= 2"),
+        (["--rewards", "1", "0"], "reward_range=(1.0, 0.0)"),
+        (["--truth", "one", "--policies", "SAE,Magic"], "policies='SAE,Magic': accepted are "),
+        (["--truth", "one", "--simulate", "0"], "0 is not in the range x>=1"),
     ],
 )
 def test_bad_options_say_what_is_expected(types: str, arguments: list[str], message: str) -> None:
@@ -236,6 +245,127 @@ def test_bad_options_say_what_is_expected(types: str, arguments: list[str], mess
 def test_bad_parameter_of_curves(left: str) -> None:
     assert "is in no piece; the pieces are [0, 0.33)" in analyse(left, "--truth", "2").output
     assert "expected a parameter or means" in analyse(left, "--truth", "x").output
+
+
+def test_without_a_truth_a_row_for_each_model(types: str) -> None:
+    result = analyse(types, "--horizon", "500000")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert "from 500,000 pulls with rewards of 0 or 1, whichever model is the true one" in lines[1]
+    assert [line.split()[0] for line in lines[5:9]] == ["one", "four", "three", "two"]
+    assert lines[5].split() == [
+        "one", "A", "0.1", "no", "1.075", "14.1", "70.8", "none", "four", "(0.22", "apart)",
+    ]  # fmt: skip
+    assert lines[6].split()[3:8] == ["yes", "0", "0.0", "79.2", "A"]
+    assert "Worst is the largest C log n" in lines[-2]
+    assert lines[-1] == (
+        f"next: structured-bandits analyse {types} --truth one --horizon 500000 --simulate 200"
+    )
+    wide = analyse(types, "--rewards", "0", "2").output.splitlines()[-1]
+    assert "--truth one --horizon 10000 --family bernoulli --rewards 0.0 2.0 --simulate 200" in wide
+    assert max(map(len, lines[:-1])) < 120
+
+
+def test_json_of_all_models_has_the_numbers_of_the_overview(types: str) -> None:
+    arguments = ["--family", "gaussian", "--rewards", "0", "3", "--horizon", "50", "--json"]
+    data = json.loads(analyse(types, *arguments).stdout)
+    overview = sb.overview(sb.load_structure(types), horizon=50, family="gaussian", sigma=1.5)
+    assert data["hardest"] == overview.table[0].name
+    assert (data["horizon"], data["family"], data["sigma"]) == (50, "gaussian", 1.5)
+    for row, mine in zip(data["models"], overview.table, strict=True):
+        assert row["name"] == mine.name
+        for key in ("smallest_gap", "constant", "forced", "rough_cost", "difference", "gamma_star"):
+            assert row[key] == getattr(mine, key)
+        assert row["decoys"] == list(mine.decoys)
+        assert row["vacuous"] is mine.vacuous
+
+
+def test_without_a_truth_curves_polytopes_and_nothing_to_learn(
+    left: str, plane: str, tmp_path: Path
+) -> None:
+    output = analyse(left).output
+    assert "Listed: the middle of each interval of the parameter on which one arm is best" in output
+    assert "--truth 0.83" in output.splitlines()[-1]
+    refused = analyse(plane)
+    assert refused.exit_code == 2
+    assert "infinitely many models, too many to list" in refused.output
+    same = analyse(write(tmp_path, "same.csv", "A,B\n0.9,0.1\n0.8,0.2\n")).output
+    assert same.endswith("No arm but A is best in any model: there is nothing to learn.\n")
+    money = analyse(write(tmp_path, "money.csv", "A,B\n50,20\n10,70\n"))
+    assert money.exit_code == 2
+    assert "--family gaussian --rewards LOW HIGH" in money.output
+
+
+def test_no_bound_is_shown_that_says_nothing(types: str) -> None:
+    lines = analyse(types, "--truth", "one", "--horizon", "100").output.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("bound  "))
+    table = [line for line in lines[start:] if line[0] in "≤≥"]
+    value, erratum = lines[start].index("value"), lines[start].index("erratum")
+    cells = " ".join(line[value:erratum] for line in table).split()
+    assert cells.count("vacuous") >= 9
+    assert all(float(cell) <= 100 * 0.3 for cell in cells if cell != "vacuous")
+    assert any(cell != "vacuous" for cell in cells)
+    assert "vacuous: larger than 30.0, what 100 pulls of the worst arm cost" in lines[-2]
+    data = json.loads(analyse(types, "--truth", "one", "--horizon", "100", "--json").stdout)
+    assert data["largest_regret"] == pytest.approx(30.0)
+    sae = next(row for row in data["bounds"] if row["bound"] == "SAE (Theorem 3)")
+    assert (sae["capped"], sae["vacuous"]) == (pytest.approx(30.0), True)
+    assert sae["value"] > 30.0
+    assert "vacuous:" not in analyse(types, "--truth", "one", "--policies", "SUCB").output
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> str:
+    """A structure on which SAE and SUCB are played without compiling."""
+    return write(tmp_path, "plane.toml", f'kind = "linear"\n{KINDS["linear"]}\n')
+
+
+def test_simulated_regret_comes_before_the_bounds(plane: str) -> None:
+    arguments = ["--truth", "parameter:0.3,0.6", "--horizon", "100", "--seed", "3"]
+    arguments += ["--simulate", "6", "--policies", "SAE, SUCB"]
+    structure = sb.load_structure(plane)
+    policies = {"SAE": sb.SAE(structure, horizon=100), "SUCB": sb.SUCB(structure)}
+    world = sb.Bernoulli([0.3, 0.45, 0.6])
+    summary = sb.simulate(policies, world, 100, runs=6, seed=3).summary().sort_values("mean")
+    data = json.loads(analyse(plane, *arguments, "--json").stdout)
+    assert (data["simulated"]["runs"], data["simulated"]["seed"]) == (6, 3)
+    assert [*data["simulated"]["regret"]] == summary.index.tolist()  # the best first
+    for name, row in data["simulated"]["regret"].items():
+        expected = summary.loc[name, ["mean", "low", "high", "median", "q95"]].to_dict()
+        assert row == pytest.approx(expected)
+    assert {row["policy"] for row in data["bounds"] if row["side"] == "upper"} == {"SAE", "SUCB"}
+    assert "no bound is known  UCB" in re.sub(
+        r"  +", "  ", analyse(plane, *arguments[:6], "--policies", "UCB").output
+    )
+    text = analyse(plane, *arguments).output
+    for name, row in summary.iterrows():
+        line = next(line for line in text.splitlines() if line.startswith(f"{name} "))
+        interval = [f"{row.low:.1f}", "to", f"{row.high:.1f}"]
+        assert line.split() == [name, f"{row['mean']:.1f}", *interval, f"{row.q95:.1f}"]
+    assert "100 pulls, 6 runs of each policy, rewards of 0 or 1, seed 3" in text
+    assert "pulling arms at random costs 15.0, the worst arm alone 30.0" in text
+    assert text.index("Simulated") < text.index("Constant regret") < text.index("Proven bounds")
+    assert json.loads(analyse(plane, *arguments[:6], "--json").stdout)["simulated"] is None
+
+
+def test_simulations_with_gaussian_rewards_and_of_the_policies_of_the_bounds(
+    tmp_path: Path,
+) -> None:
+    plane = write(tmp_path, "plane.toml", f'kind = "linear"\n{KINDS["linear"]}\n')
+    arguments = ["--truth", "parameter:0.3,0.6", "--horizon", "64", "--simulate", "2", "--json"]
+    data = json.loads(
+        analyse(plane, *arguments, "--family", "gaussian", "--policies", "SUCB").stdout
+    )
+    structure = sb.load_structure(plane)
+    world = sb.Gaussian([0.3, 0.45, 0.6], sigma=0.5)
+    policy = sb.SUCB(structure, reward_range=None, sigma=0.5)
+    expected = sb.simulate(policy, world, 64, runs=2).summary().loc["SUCB", "mean"]
+    assert data["simulated"]["regret"]["SUCB"]["mean"] == pytest.approx(expected)
+    assert data["simulated"]["world"].startswith("Gaussian")
+    data = json.loads(analyse(plane, *arguments).stdout)
+    bounded = {row["policy"] for row in data["bounds"] if row["side"] == "upper"}
+    assert {*data["simulated"]["regret"]} == bounded
+    assert len(bounded) == 5
 
 
 def test_python_dash_m_is_the_command(types: str) -> None:

@@ -142,6 +142,8 @@ HINTS: list[tuple[str, str, Callable[[], Any]]] = [
     ("matplotlib", "A figure needs matplotlib, which is not installed: pip install 'structured-bandits[report]'", lambda: PLAYED.plot()),
     ("matplotlib", "A figure needs matplotlib", lambda: sb.analyse(TABLE, 0).plot(100)),
     ("pandas", "Analysis.bounds needs pandas, which is not installed: pip install 'structured-bandits[polyhedral,report]'", lambda: sb.analyse(TABLE, 0).bounds(100)),
+    ("pandas", "Overview.frame needs pandas, which is not installed: pip install 'structured-bandits[report]'", lambda: sb.analyse(TABLE).frame()),
+    ("tqdm", "sb.overview(progress=True) needs tqdm", lambda: sb.overview(TABLE, progress=True)),
     ("daqp", "needs daqp, which is not installed: pip install 'structured-bandits[polyhedral]'", lambda: sb.linear([[1.0, 0.0], [0.0, 1.0], [0.5, 0.6]])),
     ("daqp", "the Graves-Lai bound) needs daqp", lambda: sb.analyse(TABLE, 0).lower_bound()),
     ("daqp", "the Graves-Lai bound) needs daqp", lambda: sb.analyse(TABLE, 0).bounds(100)),

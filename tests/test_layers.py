@@ -23,6 +23,7 @@ LAYERS = [
         "sources",
         "families",
         "warn",
+        "progress",
         "protocol",
         "writing",
         "text_tables",

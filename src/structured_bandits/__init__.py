@@ -73,6 +73,7 @@ from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.analysis import Analysis, analyse
+from structured_bandits.theory.overview import Overview, overview
 
 __version__ = "0.2.0"
 
@@ -126,6 +127,7 @@ __all__ = [
     "Now",
     "Outcome",
     "OutputError",
+    "Overview",
     "Paid",
     "ParameterError",
     "Piece",
@@ -152,6 +154,7 @@ __all__ = [
     "load_structure",
     "mixtures",
     "monotone",
+    "overview",
     "product",
     "scaled",
     "simulate",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,8 +41,8 @@ def main() -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--truth",
-    required=True,
-    help="The true model: its name, parameter (of polytopes parameter:a,b,…), or means a,b,….",
+    help="The true model: its name, parameter (of polytopes parameter:a,b,…), or means a,b,…. "
+    "Without it, a row for each model.",
 )
 @click.option("--horizon", default=10_000, show_default=True, help="Number of pulls.")
 @click.option("--beta", default=1.0, show_default=True, help="Margin parameter of SAE.")
@@ -50,7 +51,7 @@ def main() -> None:
     type=click.Choice(["bernoulli", "gaussian"]),
     default="bernoulli",
     show_default=True,
-    help="Rewards of the Graves–Lai bound (Gaussian: sigma is half the range).",
+    help="Rewards of the Graves–Lai bound and of --simulate (Gaussian: sigma is half the range).",
 )
 @click.option(
     "--rewards",
@@ -59,17 +60,25 @@ def main() -> None:
     metavar="LOW HIGH",
     help="Range of the rewards; that of the structure, or 0 1.",
 )
+@click.option(
+    "--simulate", "runs", type=click.IntRange(min=1), help="Play this many runs of each policy."
+)
+@click.option("--policies", help="Policies to play and to bound: SAE,SUCB,… with their defaults.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option(
     "--figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw to this file."
 )
 def analyse(
     file: Path,
-    truth: str,
+    truth: str | None,
     horizon: int,
     beta: float,
     family: str,
     rewards: tuple[float, float] | None,
+    runs: int | None,
+    policies: str | None,
+    seed: int,
     as_json: bool,
     figure: Path | None,
 ) -> None:
@@ -77,21 +86,63 @@ def analyse(
 
     FILE is a CSV table of models × arms, or a TOML file (a kind of structure, or pieces of curves).
     """
+    from structured_bandits.experiments.cost import named_policies, played_policies
     from structured_bandits.report.analysis import analysis_data, analysis_text
     from structured_bandits.structures.files.load import load_structure
     from structured_bandits.theory.analysis import analyse as analysis_of
 
+    if truth is None:
+        _overview(file, horizon, family, rewards, (runs, policies, figure), as_json)
+        return
     if figure is not None:
         _check_figure(figure)
-    with _complaints(), warnings.catch_warnings():
+    with _complaints("stopped"), warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # the bounds say so
         structure = load_structure(file)
+        rewards = structure.range_of_rewards if rewards is None else rewards
         analysis = analysis_of(structure, _truth(structure, truth))
-        data = analysis_data(analysis, horizon, beta, family, rewards)
+        bounded = named_policies(policies, structure, horizon, {"reward_range": rewards})
+        played = None
+        if runs is not None:
+            played = played_policies(analysis, policies, horizon, family, rewards, runs, seed)
+        data = analysis_data(analysis, horizon, beta, family, rewards, bounded, played)
     click.echo(json.dumps(data, indent=2, ensure_ascii=False) if as_json else analysis_text(data))
     if figure is not None:
         _draw(analysis, horizon, beta, data["reward_range"], figure)
         click.echo(f"figure: {figure}", err=True)
+
+
+def _overview(
+    file: Path,
+    horizon: int,
+    family: str,
+    rewards: tuple[float, float] | None,
+    of_one_truth: tuple[object, ...],
+    as_json: bool,
+) -> None:
+    """Print a row for each model, the answer of `analyse` without a truth."""
+    from structured_bandits.report.overview import overview_data, overview_text
+    from structured_bandits.structures.files.load import load_structure
+    from structured_bandits.theory.overview import overview
+
+    if any(value is not None for value in of_one_truth):
+        raise Complaint(
+            "--simulate, --policies and --figure are about one true model: give --truth"
+        )
+    with _complaints("stopped"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # the text says so
+        structure = load_structure(file)
+        data = overview_data(overview(structure, None, horizon, family, reward_range=rewards))
+    if as_json:
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        return
+    click.echo(overview_text(data))
+    if any(row["mistaken_for"] for row in data["models"]):
+        options = ["--horizon", horizon]
+        options += [] if family == "bernoulli" else ["--family", family]
+        options += [] if rewards is None else ["--rewards", *rewards]
+        words = ["analyse", file, "--truth", data["hardest"], *options, "--simulate", 200]
+        click.echo(f"next: structured-bandits {shlex.join(map(str, words))}")
 
 
 @main.command()
@@ -191,8 +242,11 @@ def init(folder: Path) -> None:
     click.echo(f"next: structured-bandits compare {folder / 'experiment.toml'}")
 
 
+STOPPED = "stopped; the same command goes on with the policies that are missing"
+
+
 @contextmanager
-def _complaints() -> Iterator[None]:
+def _complaints(stopped: str = STOPPED) -> Iterator[None]:
     """Turn errors of the user, and Ctrl-C, into a message without a traceback."""
     try:
         yield
@@ -203,7 +257,7 @@ def _complaints() -> Iterator[None]:
     except OSError as error:
         raise Complaint(f"{error.filename or 'the system says'}: {error.strerror}") from None
     except KeyboardInterrupt:
-        click.echo("stopped; the same command goes on with the policies that are missing", err=True)
+        click.echo(stopped, err=True)
         raise SystemExit(130) from None
 
 

@@ -19,14 +19,13 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.errors import MissingExtraError, ParameterError
-from structured_bandits.extras import needs
+from structured_bandits.errors import ParameterError
+from structured_bandits.progress import progress_bar
 from structured_bandits.simulation.blocks import Block, Draw, Same, Setting, play_block
 
 PARTS = 4  # of what is left, shared by all workers: large blocks first, small ones at the end
@@ -42,7 +41,7 @@ def run_blocks(
         _check_picklable(case)
     spans = spread(runs, workers)
     pool, stop = _pool(setting.processes, min(workers, len(spans)))
-    with _bar(runs, progress) as bar, pool:
+    with progress_bar("sb.simulate", runs, "run", progress) as bar, pool:
         try:
             futures = {_submit(pool, setting, case, span, stop): span for span in spans}
             waiting = set(futures)
@@ -59,41 +58,6 @@ def run_blocks(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return [future.result() for future in futures]
-
-
-class _NoBar(nullcontext[Any]):
-    """Stands where a bar would: nobody asked for one, and there is none to be had."""
-
-    def __enter__(self) -> _NoBar:
-        return self
-
-    def set_description(self, text: str, refresh: bool) -> None:
-        pass
-
-    def update(self, runs: int) -> None:
-        pass
-
-    def refresh(self) -> None:
-        pass
-
-
-def _bar(runs: int, progress: bool | None) -> Any:
-    """Return the progress bar; a simulation plays without one if its package is not installed."""
-    try:
-        with needs("sb.simulate(progress=True)", extra="simulate"):
-            from tqdm import tqdm
-    except MissingExtraError:
-        if progress:
-            raise  # who asks for a bar sees one
-        return _NoBar()
-    return tqdm(
-        total=runs,
-        desc="preparing",
-        unit="run",
-        delay=0.0 if progress else 0.5,  # who asks for a bar sees it at once
-        leave=False,
-        disable=None if progress is None else not progress,
-    )
 
 
 def spread(runs: int, workers: int) -> list[range]:

@@ -143,6 +143,14 @@ class Structure(ABC):
     def model_name(self, model: Any) -> str:
         """Return what a model, as theory reports it, is called."""
 
+    def listed_models(self) -> tuple[Sequence[Any], str]:
+        """Return the models that an overview lists, and how they were chosen ("" if these are all)."""
+        raise StructureError(
+            f"{self!r} has infinitely many models, too many to list. Say which one is true "
+            "(truth=structure.at(parameter) or a vector of means; on the command line --truth "
+            "parameter:a,b,… or --truth a,b,…), or which to list: sb.overview(structure, models=[…])"
+        )
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Structure) and self.fingerprint == other.fingerprint
 

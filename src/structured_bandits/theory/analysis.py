@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import Model, Nearest
 from structured_bandits.theory.classes import Classes, classify
 from structured_bandits.theory.elimination import Elimination, eliminate
+from structured_bandits.theory.overview import Overview, overview
 
 if TYPE_CHECKING:
     import pandas
@@ -25,18 +26,31 @@ if TYPE_CHECKING:
     from structured_bandits.protocol import PolicyLike
 
 
-def analyse(structure: Structure, truth: Any, tolerance: float = 1e-9) -> Analysis:
-    """Return what the structure promises if `truth` is the true model.
+@overload
+def analyse(structure: Structure, truth: None = None, tolerance: float = 1e-9) -> Overview: ...
+
+
+@overload
+def analyse(structure: Structure, truth: Any, tolerance: float = 1e-9) -> Analysis: ...
+
+
+def analyse(
+    structure: Structure, truth: Any = None, tolerance: float = 1e-9
+) -> Analysis | Overview:
+    """Return what the structure promises if `truth` is the true model; without one, for each model.
 
     `truth` is a model of a finite structure (index or name), a parameter of a curve structure, a place
     of a polyhedral one (`structure.at(parameter)`), or a vector of means. Means that
-    differ by no more than `tolerance` count as equal.
+    differ by no more than `tolerance` count as equal. Without a truth the answer is that of `overview`,
+    which has more options: a row for each model, the worst first.
 
     >>> from structured_bandits import FiniteStructure, analyse
     >>> types = FiniteStructure([[0.75, 0.25], [0.75, 1.0]], arms=["tea", "coffee"])
     >>> analyse(types, truth=0).hardest("coffee")
     Nearest(gap=0.75, model=1, attained=True, told_by=1)
     """
+    if truth is None:
+        return overview(structure, tolerance=tolerance)
     if not isinstance(structure, Structure):
         raise ParameterError(f"structure={structure!r}: expected a structure")
     return Analysis(structure, truth, checked_at_least("tolerance", tolerance, 0.0))
@@ -221,9 +235,10 @@ class Analysis:
         """Return the upper bounds of these policies and the lower bounds at `horizon`, as a table.
 
         `policies` is one of them, several, or several by name; by default they have the parameters of
-        the theorems. A row says what the bound is, its value with corrected constants, whether its
+        the theorems. A row says what the bound is, its `value` with corrected constants, whether its
         conditions hold and if not, why, the value with the constants `printed` in the paper and the
-        erratum that explains the difference.
+        erratum that explains the difference. No regret exceeds horizon × largest gap: a bound above
+        that is `vacuous`, and `capped` at it.
         `convergence` is the constant c of Theorem 6, which concerns policies that play arm i at most
         c log(t) / Delta_i^2 times in t pulls, in every model; by default the squared width of the range
         of rewards that the structure declares, 1 for rewards in [0, 1].

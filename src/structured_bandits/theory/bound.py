@@ -25,20 +25,30 @@ class Bound:
     erratum: str = ""
     note: str = ""
 
-    def row(self) -> dict[str, Any]:
-        """Return the columns of the table."""
+    def row(self, most: float) -> dict[str, Any]:
+        """Return the columns of the table, `most` being what no regret exceeds.
+
+        A bound above it says nothing: it is vacuous, and `capped` has `most` in its place.
+        """
         failed = [why for holds, why in self.checks if not holds]
         return {
             "bound": self.bound,
             "policy": self.policy,
             "side": self.side,
             "value": self.value,
+            "capped": most if self.value > most else self.value,
+            "vacuous": self.value > most,
             "valid": not failed,
             "why_not": "; ".join(failed),
             "printed": self.printed,
             "erratum": self.erratum,
             "note": self.note,
         }
+
+
+def largest_regret(truth: Truth, horizon: int) -> float:
+    """Return what no regret exceeds: each pull costs the largest gap."""
+    return horizon * float(truth.gaps.max())
 
 
 def hardness(

@@ -18,7 +18,13 @@ from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.protocol import PolicyLike
 from structured_bandits.structures.base import Structure
-from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
+from structured_bandits.theory.bound import (
+    Bound,
+    Check,
+    cost_over_hardness,
+    hardness,
+    largest_regret,
+)
 from structured_bandits.theory.elimination import eliminate
 from structured_bandits.theory.lower_bounds import (
     burnetas_katehakis,
@@ -57,7 +63,8 @@ def bounds_table(
         ]
     for reward_range in _declared_ranges(truth.structure, policies):
         rows.append(graves_lai_bound(truth, horizon, "bernoulli", reward_range=reward_range))
-    return pandas.DataFrame([bound.row() for bound in rows])
+    most = largest_regret(truth, horizon)
+    return pandas.DataFrame([bound.row(most) for bound in rows])
 
 
 def _declared_ranges(
@@ -82,10 +89,13 @@ def _named(policies: Any) -> dict[str, PolicyLike]:
 
 
 def theorem_policies(
-    structure: Structure, horizon: int, reward_range: GivenRange = "structure"
+    structure: Structure,
+    horizon: int,
+    reward_range: GivenRange = "structure",
+    sigma: float | None = None,
 ) -> dict[str, PolicyLike]:
     """Return policies with the parameters of the theorems."""
-    span: dict[str, Any] = {"reward_range": reward_range}
+    span: dict[str, Any] = {"reward_range": reward_range, "sigma": sigma}
     return {
         "SUCB alpha=2": SUCB(structure, alpha=2.0, **span),
         "SAE alpha=1 beta=1": SAE(structure, horizon, alpha=1.0, beta=1.0, **span),

@@ -172,6 +172,15 @@ class CurveStructure(Structure):
         """Return the parameter as text."""
         return f"{model:.6g}"
 
+    def listed_models(self) -> tuple[Sequence[Any], str]:
+        """Return the middle of each cell: an interval of the parameter on which one arm is best."""
+        middles = 0.5 * (self.cells.start + self.cells.end)
+        choice = (
+            "the middle of each interval of the parameter on which one arm is best; near the ends of an "
+            "interval it can be harder"
+        )
+        return middles.tolist(), choice
+
     def _piece(self, parameter: float) -> Piece:
         number = isinstance(parameter, (int, float, np.number)) and not isinstance(parameter, bool)
         if not number or not math.isfinite(parameter):

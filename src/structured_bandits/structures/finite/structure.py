@@ -158,6 +158,10 @@ class FiniteStructure(Structure):
         """Return the name of the model with this index."""
         return self.model_names[model]
 
+    def listed_models(self) -> tuple[Sequence[Any], str]:
+        """Return all models."""
+        return range(self.n_models), ""
+
     def __repr__(self) -> str:
         return (
             f"FiniteStructure({self.n_models} models × {self.n_arms} arms, "

@@ -1,0 +1,48 @@
+"""A progress bar on standard error, for what may take a while."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+from structured_bandits.errors import MissingExtraError
+from structured_bandits.extras import needs
+
+
+class _NoBar(nullcontext[Any]):
+    """Stands where a bar would: nobody asked for one, and there is none to be had."""
+
+    def __enter__(self) -> _NoBar:
+        return self
+
+    def set_description(self, text: str, refresh: bool) -> None:
+        pass
+
+    def update(self, steps: int) -> None:
+        pass
+
+    def refresh(self) -> None:
+        pass
+
+
+def progress_bar(what: str, steps: int, unit: str, progress: bool | None) -> Any:
+    """Return the bar of a function named `what`, which works without one if the package is missing.
+
+    `progress` is what its users say: whether there is a bar, None for one if standard error is a
+    terminal and it takes a while.
+    """
+    try:
+        with needs(f"{what}(progress=True)", extra="simulate"):
+            from tqdm import tqdm
+    except MissingExtraError:
+        if progress:
+            raise  # who asks for a bar sees one
+        return _NoBar()
+    return tqdm(
+        total=steps,
+        desc="preparing",
+        unit=unit,
+        delay=0.0 if progress else 0.5,  # who asks for a bar sees it at once
+        leave=False,
+        disable=None if progress is None else not progress,
+    )

@@ -1,0 +1,123 @@
+"""The report of `structured-bandits analyse` without a truth: what each model would cost."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from structured_bandits.report.tables import (
+    bound_text,
+    few,
+    plain_data,
+    rewards_text,
+)
+from structured_bandits.text_tables import table_text
+from structured_bandits.theory.overview import Overview
+
+MOST_ROWS = 30  # of the table in a text
+HEADER = (
+    "model",
+    "best arm",
+    "smallest gap",
+    "regret can stop",
+    "C",
+    "C log n",
+    "rough cost",
+    "decoys",
+    "mistaken for",
+)
+MEANINGS = """\
+Regret is how much less the pulls earn than as many pulls of the best arm. For each model the table says:
+- smallest gap: how far the mean of the second best arm is below that of the best one.
+- regret can stop: can the regret stop growing? "no": a model with another best arm has the same mean on
+  this model's best arm, so a good policy must go on trying other arms. "yes": nothing rules it out.
+- C log n: the regret that no policy avoids in the long run if it does well in every model, at this
+  horizon (n pulls); C is the constant of Graves and Lai.
+- rough cost: a rule of thumb, no bound: what it costs to pull every arm until its models are refuted.
+- decoys: arms on which a greedy policy can settle, since nothing it sees there contradicts it.
+- mistaken for: the model with another best arm that is hardest to tell from this one, and how far apart
+  the two are on the arm that tells them best."""
+VACUOUS = """\
+- vacuous: larger than what as many pulls of the model's worst arm cost, so it says nothing at this
+  horizon."""
+ORDER = "Worst is the largest C log n; where it is equal, the largest rough cost."
+
+
+def overview_data(overview: Overview) -> dict[str, Any]:
+    """Return everything the report says as plain data; infinity is "inf", None stands for nothing."""
+    rows = [row._asdict() for row in overview.table]
+    for row in rows:
+        del row["model"]  # perhaps no plain data; the name is
+    return {
+        "structure": repr(overview.structure),
+        "horizon": overview.horizon,
+        "family": overview.family,
+        "sigma": overview.sigma,
+        "choice": overview.choice,
+        "order": "worst first: by forced (C log n at the horizon), then by rough_cost",
+        "hardest": overview.table[0].name,
+        "models": plain_data(rows),
+    }
+
+
+def overview_text(data: dict[str, Any]) -> str:
+    """Return the report for the terminal."""
+    rows = [list(HEADER), *_rows(data)]
+    table = "\n".join([table_text(rows, widest=30), *_left_out(data)])
+    return f"{data['structure']}\n{_head(data)}\n\n{table}\n\n" + "\n".join(_words(data))
+
+
+def overview_html(data: dict[str, Any]) -> str:
+    """Return the table for a notebook."""
+    heads = "".join(f"<th>{html.escape(name)}</th>" for name in HEADER)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in _rows(data)
+    )
+    words = [data["structure"], _head(data)], [*_left_out(data), *_words(data)]
+    before, after = ("".join(f"<p>{html.escape(text)}</p>" for text in texts) for texts in words)
+    return f"{before}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{after}"
+
+
+def _head(data: dict[str, Any]) -> str:
+    rewards = rewards_text(data["family"], data["sigma"])
+    listed = f"\nListed: {data['choice']}." if data["choice"] else ""
+    return (
+        f"What to expect from {data['horizon']:,} pulls with {rewards}, whichever model is the true "
+        f"one; the worst first.{listed}"
+    )
+
+
+def _left_out(data: dict[str, Any]) -> list[str]:
+    more = len(data["models"]) - MOST_ROWS
+    return [f"… and {more:,} models more that are less hard"] if more > 0 else []
+
+
+def _rows(data: dict[str, Any]) -> list[list[str]]:
+    return [_cells(row, data["horizon"]) for row in data["models"][:MOST_ROWS]]
+
+
+def _cells(row: dict[str, Any], horizon: int) -> list[str]:
+    constant, gap, other = row["constant"], row["smallest_gap"], row["mistaken_for"]
+    lowest = "inf" if row["vacuous"] else row["forced"]
+    return [
+        row["name"],
+        row["best_arm"],
+        "no other arm" if gap is None else f"{gap:.4g}",
+        "yes" if row["constant_regret_possible"] else "no",
+        "∞" if constant == "inf" else f"{constant:.4g}",
+        bound_text(lowest, horizon * row["largest_gap"]),
+        f"{row['rough_cost']:,.1f}",
+        few(row["decoys"], most=3) or "none",
+        f"{other} ({row['difference']:.3g} apart)" if other else "none",
+    ]
+
+
+def _words(data: dict[str, Any]) -> list[str]:
+    """Return what the columns mean, if there is anything to learn."""
+    models = data["models"]
+    if not any(row["mistaken_for"] for row in models):
+        return [
+            f"No arm but {models[0]['best_arm']} is best in any model: there is nothing to learn."
+        ]
+    return [MEANINGS, *([VACUOUS] if any(row["vacuous"] for row in models) else []), ORDER]
