@@ -14,7 +14,7 @@ LAYERS = [
     ["simulation", "live"],
     ["theory"],
     ["policies", "environments"],
-    ["information"],
+    ["information", "misfit"],
     ["structures"],
     ["planning", "programs"],
     ["the ground: protocol, families, records, checks, errors, …"],
