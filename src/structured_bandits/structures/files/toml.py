@@ -117,7 +117,7 @@ def build_structure(
 
 def _finished(build: Callable[..., Structure], table: Mapping[str, Any], place: str) -> Structure:
     """Return the structure with constraints and factors; the rewards are those after the factors."""
-    rewards = {"reward_range": table.get("reward_range")}
+    rewards = {name: table[name] for name in ("reward_range",) if name in table}
     wanted = _constraints(table.get("constraints", []), place)
     structure = build() if "factors" in table else build(**rewards)
     structure = intersection(structure, wanted) if wanted else structure
