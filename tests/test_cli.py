@@ -387,6 +387,8 @@ KINDS = {
     "unimodal": "n_arms = 3\nedges = [[0, 1], [1, 2]]",
     "known_best_mean": "n_arms = 3\nvalue = 0.6",
     "finite": 'means = [[0.6, 0.4, 0.2], [0.1, 0.2, 0.7]]\nmodels = ["a", "b"]',
+    "around": "margins = [0.0, 0.1, 0.1]\ntable = [[0.6, 0.4, 0.2], [0.1, 0.2, 0.7]]",
+    "mixtures": "table = {file = 'types3.csv'}",
     "curves": "[[pieces]]\nstart = 0\nend = 1\nat_start = [0.6, 0.4, 0.2]\nat_end = [0.1, 0.4, 0.8]",
     "polyhedral": "[[pieces]]\nname = 'cube'\nslopes = [[1,0,0],[0,1,0],[0,0,1]]\n"
     "rows = [[1,0,0],[0,1,0],[0,0,1]]\nlower = 0.0\nupper = 1.0",

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.boxes import best_arms, optimistic_arm
 from support.play import play
-from support.twins import as_polytopes
+from support.twins import as_polytopes, by_programs
 
 import structured_bandits as sb
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
@@ -359,3 +359,30 @@ def test_it_does_what_is_asked_of_every_structure() -> None:
         for model in range(5)
     ]
     sb.testing.check_structure(structure, [0, "2", *places], policies=False)
+
+
+def test_boxes_are_a_group_of_a_product() -> None:
+    """Beside linear arms, whose cells call programs, so that each group is asked by itself."""
+    boxes = sb.around([[0.75, 0.25], [0.25, 0.5]], [0.125, 0.25])
+    structure = sb.product([boxes, sb.linear([[0.5, 0.5], [1.0, 0.0]], bounds=(0.0, 0.75))])
+    twin = by_programs(structure)
+    assert type(structure.cells) is not type(twin.cells)
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        centre, radius = rng.random(4), rng.uniform(0.05, 0.6, 4)
+        low, high = centre - radius, centre + radius
+        assert best_arms(structure.cells, low, high) == best_arms(twin.cells, low, high)
+        assert optimistic_arm(structure.cells, low, high) == optimistic_arm(twin.cells, low, high)
+
+
+def test_an_agent_comes_back_from_its_snapshot() -> None:
+    structure = sb.around([[0.75, 0.25, 0.5], [0.25, 0.75, 0.5]], [0.0625, 0.125, 0.0])
+    agent = sb.Agent(sb.SUCB(structure, 0.125))
+    for number in range(60):
+        if number == 30:
+            again = sb.Agent.from_json(agent.to_json(), sb.SUCB(structure, 0.125))
+        agents = [agent] if number < 30 else [agent, again]
+        asked = [each.ask() for each in agents]
+        assert len({decision.arm for decision in asked}) == 1
+        for each, decision in zip(agents, asked, strict=True):
+            each.tell(decision.id, float(number % 3 == decision.arm))

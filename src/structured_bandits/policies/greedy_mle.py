@@ -78,7 +78,7 @@ class GreedyMLE(StructuredPolicy, StreakPolicy, _GreedyMLE):
     a range the two are the same). No exploration: with finitely many models, regret is logarithmic if
     there is no decoy, a model with another best arm that looks right on it, and linear with positive
     probability otherwise (Slivkins, Xu, Zuo). The first model wins a tie, also before the first pull.
-    On curves and polytopes it decides at every pull: its plans hold one.
+    On curves, boxes and polytopes it decides at every pull: its plans hold one.
     """
 
     asks = ("fitting_arm",)

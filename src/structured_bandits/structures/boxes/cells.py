@@ -17,17 +17,18 @@ from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect, write_box
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.tangents import FIRST_TIME
-from structured_bandits.planning.watches import Ranges, comes_in, update_watches
+from structured_bandits.planning.watches import Ranges, update_watches
 from structured_bandits.records import Record
-from structured_bandits.structures.boxes.work import BoxWork, fresh_box_work
+from structured_bandits.structures.boxes.plans import (
+    BoxWork,
+    fresh_box_work,
+    highest_inside,
+    note_protectors,
+    others_come_in,
+)
 from structured_bandits.structures.finite.plans import outside_length
 from structured_bandits.structures.polyhedral.least_squares import SAME_LOSS
-from structured_bandits.structures.spans import (
-    SpanCells,
-    covers,
-    protected_value,
-    write_box_ahead,
-)
+from structured_bandits.structures.spans import SpanCells, covers, protected_value
 
 
 class _BoxCells(NamedTuple):
@@ -104,21 +105,10 @@ class BoxCells(Record, SpanCells, _BoxCells):
 
     def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: BoxWork) -> int:
         """Return what `optimistic_arm` does, without a look at the models that an arm keeps out."""
-        watches = work.watches
-        ranges = Ranges(self.least, self.most, watches.every)
-        update_watches(ranges, watches, changed, data, level, box)
+        ranges = Ranges(self.least, self.most, work.watches.every)
+        update_watches(ranges, work.watches, changed, data, level, box)
         write_box(data, level, box)
-        work.notes[0] = highest_lower_end(box)
-        top = -math.inf
-        choice = -1
-        for model in watches.inside[: watches.size[0]]:
-            for cell in range(self.first[model], self.first[model + 1]):
-                arm = int(self.best[cell])
-                lowest, highest = self.span(cell, box, work.notes)
-                if lowest <= highest and (highest > top or (highest == top and arm < choice)):
-                    top = highest
-                    choice = arm
-        return choice
+        return highest_inside(self, box, work)
 
     def empty_length(self, arm: int, prospect: Prospect, data: Data, work: BoxWork) -> float:
         """Return for how many pulls of `arm` every model surely stays out."""
@@ -127,68 +117,25 @@ class BoxCells(Record, SpanCells, _BoxCells):
         return outside_length(prospect.level, arm, prospect, data, work.watches)
 
     def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: Any) -> None:
-        """Note the protectors: of each model inside, the means of `arm` where it is best.
-
-        They fit the data of all other arms in a box that is narrowed by `margin`.
-        """
-        box = work.box
-        low, high = box.low, box.high
-        write_box(data, level, box)
-        low += margin
-        high -= margin
-        low[arm] = -math.inf
-        high[arm] = math.inf
-        count = 0
-        for model in work.watches.inside[: work.watches.size[0]]:
-            first = self.first[model]
-            if self.fits(first, box, False, work.notes):
-                for cell in range(first, self.first[model + 1]):
-                    lowest, highest = self.span(cell, box, work.notes)
-                    if self.best[cell] == arm and lowest <= highest:
-                        work.lowest[count] = lowest
-                        work.highest[count] = highest
-                        count += 1
-        work.protectors[0] = count
+        """Note the models that protect the choice of `arm`."""
+        note_protectors(self, arm, data, level, margin, work)
 
     def keeps_choice(self, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:
-        """Is the optimistic choice `arm` whatever happens ahead?
-
-        As on other cells with spans (docs/planning.md 9.1); models that arms keep out meanwhile are
-        not looked at closely.
-        """
+        """Is the optimistic choice `arm` whatever happens ahead? As on other spans (planning.md 9.1)."""
         count = work.protectors[0]
         safe = protected_value(work.lowest[:count], work.highest[:count], ahead)
         if safe == -math.inf:
             return False
-        write_box_ahead(arm, data, ahead, work.box)
-        work.notes[0] = highest_lower_end(work.box)
-        ranges = Ranges(self.least, self.most, work.watches.every)
-        for model in work.watches.every:
-            if comes_in(ranges, work.watches, model, arm, ahead):
-                for cell in range(self.first[model], self.first[model + 1]):
-                    lowest, highest = self.span(cell, work.box, work.notes)
-                    threat = lowest <= highest and highest >= safe - ahead.margin
-                    if threat and self.best[cell] != arm:
-                        return False
-        return True
+        value = safe - ahead.margin
+        return not others_come_in(self, arm, work.chosen, value, data, work, ahead)
 
     def stays_competitive(
         self, arm: int, found: Flags, data: Data, work: Any, ahead: Ahead
     ) -> bool:
         """Are the means of `arm` that may come covered, and does no cell of another arm come in?"""
         count = work.protectors[0]
-        if not covers(work.lowest[:count], work.highest[:count], ahead):
-            return False
-        write_box_ahead(arm, data, ahead, work.box)
-        work.notes[0] = highest_lower_end(work.box)
-        ranges = Ranges(self.least, self.most, work.watches.every)
-        for model in work.watches.every:
-            if comes_in(ranges, work.watches, model, arm, ahead):
-                for cell in range(self.first[model], self.first[model + 1]):
-                    lowest, highest = self.span(cell, work.box, work.notes)
-                    if lowest <= highest and not found[self.best[cell]]:
-                        return False
-        return True
+        covered = covers(work.lowest[:count], work.highest[:count], ahead)
+        return covered and not others_come_in(self, arm, found, -math.inf, data, work, ahead)
 
     def fitting_arm(self, data: Data) -> int:
         """Return the first arm that is best in a model of the nearest box with the fitting means.
@@ -204,17 +151,6 @@ class BoxCells(Record, SpanCells, _BoxCells):
             if self.model[cell] == model and fitted_ends(self, model, arm, data)[1] >= floor:
                 return int(arm)
         return -1  # not reached: some arm has a cell with these means (docs/planning.md 24.4)
-
-
-@compilable
-def highest_lower_end(box: Box) -> float:
-    """Return the highest of the lower ends; infinite if an interval is empty, and so the box."""
-    highest = -math.inf
-    for arm in range(len(box.low)):
-        if box.low[arm] >= box.high[arm]:
-            return math.inf
-        highest = max(highest, box.low[arm])
-    return highest
 
 
 def leading_arms(least: Floats, most: Floats) -> Flags:
