@@ -23,6 +23,8 @@ from structured_bandits.errors import (
     StructureError,
 )
 from structured_bandits.live.agent import Agent, Decision
+from structured_bandits.live.likely import LikelyModel
+from structured_bandits.live.logs import Learned
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.ids import IDS
@@ -111,6 +113,8 @@ __all__ = [
     "Gaussian",
     "GreedyMLE",
     "ImprovedUCB",
+    "Learned",
+    "LikelyModel",
     "MeansOutsideUnitIntervalWarning",
     "MissingExtraError",
     "ModelTS",

@@ -100,7 +100,7 @@ class ByOwnBound(sb.Agent):
     """A better one: the highest upper end of an arm's own interval."""
 
     def _restricted(self, allowed: Any) -> int:
-        level = self.policy.level_now(self._state, self._t)  # type: ignore[attr-defined]
+        level = self.policy.widths_at(self._state, self._t)  # type: ignore[attr-defined]
         _, highest = level.intervals(self._seen.pulls, self._seen.sums)
         return int(np.where(allowed, highest, -np.inf).argmax())
 
