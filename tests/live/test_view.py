@@ -45,7 +45,7 @@ def divergence(x: float, q: float) -> float:
         (sb.KLUCBC(TABLE, alpha=0.5), 51),
         (sb.TSC(TABLE, alpha=0.5), 51),
         (sb.SAE(TABLE, 100, alpha=0.5), 100),
-        (sb.ASAE(TABLE, alpha=0.5, eta=1.0), 4),  # the period of 2 pulls is over, that of 4 begins
+        (sb.ASAE(TABLE, alpha=0.5, eta=1.0), 256),  # those of 2, 4 and 16 pulls are over
         (sb.ASAE(TABLE, alpha=0.5, eta=1.0, reading="figures"), 256),  # by time: 2, 4, 16, 256
     ],
 )
