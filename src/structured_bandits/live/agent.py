@@ -438,13 +438,6 @@ class Agent:
             f"pending={len(self._pending)}, empty={self._empty})"
         )
 
-    @property
-    def _data(self) -> Data:
-        """What was seen; arms whose sums nobody knows count as not pulled."""
-        pulls, sums, _ = self._seen
-        unknown = np.isnan(sums)
-        return Data(np.where(unknown, 0, pulls), np.where(unknown, 0.0, sums))
-
     def _decide(self, allowed: Flags | None) -> Decision:
         """Hand out the next arm among those allowed (all if None)."""
         if not self._holds:  # the policy failed to plan the last time
@@ -501,6 +494,13 @@ class Agent:
 
     def _assumed(self) -> Seen:
         return assumed_results(self._seen, self._pending.counts, self._range)
+
+    @property
+    def _data(self) -> Data:
+        """What was seen; arms whose sums nobody knows count as not pulled."""
+        pulls, sums, _ = self._seen
+        unknown = np.isnan(sums)
+        return Data(np.where(unknown, 0, pulls), np.where(unknown, 0.0, sums))
 
     def _make_plan(self) -> None:
         """Plan from what was learned."""

@@ -49,7 +49,7 @@ def _by_models(policy: Any, state: Any, t: int, seen: Seen, allowed: Flags) -> F
 
 def _level(policy: Any, state: Any, t: int) -> Intervals:
     """Return the policy's intervals; for one that has none, those of KL-UCB for its range of rewards."""
-    own: Intervals | None = getattr(policy, "widths_at", _no_widths)(state, t)
+    own: Intervals | None = policy.widths_at(state, t) if hasattr(policy, "widths_at") else None
     if own is not None:
         return own
     log_time = math.log(t + 1)
@@ -57,7 +57,3 @@ def _level(policy: Any, state: Any, t: int) -> Intervals:
     if math.isfinite(high - low):
         return Chernoff(0.5 * (high - low) ** 2 * log_time, low, high - low)
     return Hoeffding(2.0 * getattr(policy, "sigma", 1.0) ** 2 * log_time)
-
-
-def _no_widths(state: Any, t: int) -> None:
-    """A policy of somebody's own need not have any."""

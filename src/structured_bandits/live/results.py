@@ -99,7 +99,8 @@ def check_square(name: str, outcome: Outcome, allowed: Range) -> None:
     high, since the sum of (x - low)(high - x) is not negative.
     """
     low, high = (min(max(end, -LARGEST_REWARD), LARGEST_REWARD) for end in allowed)
-    _, count, total, value = outcome  # of plain numbers, which overflow to inf quietly
+    _, count, total, value = outcome
+    count, total = int(count), float(total)  # these overflow to inf quietly
     least = total * total / count if count else 0.0
     most = (low + high) * total - count * low * high if count else 0.0
     slack = (SLACK + 4.0 * ROUNDED * count) * count * max(low * low, high * high)
