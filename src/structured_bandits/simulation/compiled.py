@@ -90,7 +90,7 @@ def _register_choice(
 ) -> None:
     """Let compiled code call `function`: the one chosen for the class of its first argument."""
     overload(function, strict=False, jit_options=options)(
-        lambda first, *others: choose(first.instance_class)
+        lambda first, *others: choose(getattr(first, "instance_class", object))
     )
 
 
