@@ -44,6 +44,7 @@ class Result:
     empty: dict[str, Ints]  # runs: how many confidence sets were empty
     arms: dict[str, Ints] = field(default_factory=dict)  # runs x horizon, if recorded
     info: dict[str, Any] = field(default_factory=dict)  # what made it: parameters, seed, versions
+    out: dict[str, Ints] = field(default_factory=dict)  # runs x checkpoints: rewards that are late
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -81,6 +82,7 @@ class Result:
             **{f"q{100 * q:02.0f}": float(x) for q, x in zip(QUANTILES, quantiles, strict=True)},
             "plans": float(self.plans[name].mean()),
             "empty": float(self.empty[name].mean()),
+            **({"out": float(self.out[name][:, column].mean())} if self.out else {}),
             "width": self.info.get("policies", {}).get(name, {}).get("width", "?"),
         }
 
@@ -136,7 +138,7 @@ class Result:
             "policy": pyarrow.array([name for name in self.policies for _ in range(self.runs)]),
             "run": np.tile(np.arange(self.runs), len(self.policies)),
         }
-        for key in ("regret", "pulls", "plans", "empty", "arms"):
+        for key in ("regret", "pulls", "plans", "empty", "arms", "out"):
             if tables := list(getattr(self, key).values()):
                 columns[key] = _to_arrow(np.concatenate(tables))
         about = {"format": FORMAT, "checkpoints": self.checkpoints.tolist(), "info": self.info}

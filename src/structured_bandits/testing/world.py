@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.environments.base import declared_range
 from structured_bandits.errors import RewardError
 from structured_bandits.live.results import checked_results
 from structured_bandits.planning.streaks import Streak
@@ -66,7 +67,7 @@ def _check_means(world: Any, name: str) -> None:
 
 def _check_payments(world: Any, name: str, arm: int) -> None:
     """Is it a Paid, of so many pulls, with a possible sum and possible squares?"""
-    allowed = reward_range(world) or (-math.inf, math.inf)
+    allowed = declared_range(world) or (-math.inf, math.inf)
     for seed in range(5):
         for count in _counts(world):
             how = _how(f"world.draw({arm}, 0, {count}, rng)", seed)
@@ -200,7 +201,7 @@ def _check_sums(world: Any, name: str, arm: int) -> None:
 def _check_stops(world: Any, name: str, arm: int, draws: int) -> None:
     """Does draw_until stop like one who pulls one by one and counts misses?"""
     count = min(8, _longest(world))
-    allowed = reward_range(world) or (-math.inf, math.inf)
+    allowed = declared_range(world) or (-math.inf, math.inf)
     for misses in range(0, min(3, count - 1)):
         call = f"world.draw_until({arm}, 0, {count}, {misses}, rng)"
         how = _how(call, misses)
@@ -230,7 +231,7 @@ def _check_stops(world: Any, name: str, arm: int, draws: int) -> None:
 def _stopped_by_hand(
     world: Any, arm: int, count: int, misses: int, rng: np.random.Generator
 ) -> tuple[int, float, float]:
-    highest = (reward_range(world) or (0.0, math.inf))[1]
+    highest = (declared_range(world) or (0.0, math.inf))[1]
     pulls, total, squares = 0, 0.0, 0.0
     while pulls < count and misses >= 0:
         paid = world.draw(arm, pulls, 1, rng)
@@ -300,13 +301,6 @@ class Echo(NamedTuple):
         """Note what was paid."""
         state.last[0] = outcome.total
         state.last[1] = outcome.squares
-
-
-def reward_range(world: Any) -> tuple[float, float] | None:
-    """Return the range of rewards that a world declares, by a method or a property, if any."""
-    declared = getattr(world, "reward_range", None)
-    found: tuple[float, float] | None = declared() if callable(declared) else declared
-    return found
 
 
 def _longest(world: Any) -> int:
