@@ -94,10 +94,10 @@ def load(text: str, name: str) -> tuple[Any, str]:
 def try_edit(version: int, name: str, rng: np.random.Generator) -> str:
     """Edit a snapshot and load it; return what came of it."""
     saved = saved_by(version, name)
-    places = paths(saved["content"], ("content",)) if version == 2 else paths(saved)
+    places = paths(saved["content"], ("content",)) if version == 3 else paths(saved)
     changed, what = edited(saved, places[rng.integers(len(places))], rng)
     try:
-        text = with_constants(resealed(changed) if version == 2 else json.dumps(changed))
+        text = with_constants(resealed(changed) if version == 3 else json.dumps(changed))
     except KeyError:  # the content itself is gone
         text = json.dumps(changed)
     with no_hanging(f"{name}, version {version}: {what}"):
@@ -119,7 +119,7 @@ def try_edit(version: int, name: str, rng: np.random.Generator) -> str:
 def test_edited_snapshots_are_refused_or_play_on(part: int) -> None:
     rng = np.random.default_rng([80, part])
     names = list(SAVED)
-    for version in (1, 2):
+    for version in (1, 3):
         came: Counter[str] = Counter()
         for index in range(EDITS // 2):
             came[try_edit(version, names[index % len(names)], rng)] += 1
@@ -137,7 +137,7 @@ def test_an_edit_without_its_checksum_is_always_refused() -> None:
     tried = 0
     for index in range(1000):
         name = list(SAVED)[index % len(SAVED)]
-        saved = saved_by(2, name)
+        saved = saved_by(3, name)
         places = paths(saved["content"], ("content",))
         changed, what = edited(saved, places[rng.integers(len(places))], rng)
         text = with_constants(json.dumps(changed))

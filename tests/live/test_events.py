@@ -97,6 +97,12 @@ def test_replayed_read_or_restored_an_agent_plays_the_same(kind: str) -> None:
         ("extra", 0.05),
         ("long_plans", 0.1),
         ("eliminated", 0.1),
+        ("restricted", 0.005),
+        ("waiting", 0.1),
+        ("ahead", 0.02),
+        ("park", 0.005),
+        ("unpark", 0.001),
+        ("expired", 0.001),
     ):
         assert met[what] >= share * met["events"], (what, met)
     assert met["empty"] >= 0.02 * sequences, met

@@ -30,11 +30,14 @@ def test_an_agent_of_the_first_version_goes_on_as_it_did(name: str) -> None:
     assert [each.id for each in agent.pending] == [
         each["id"] for each in saved["snapshot"]["pending"]
     ]
+    assert all(each.reason == ("extra" if each.extra else "plan") for each in agent.pending)
+    for each in agent.pending:
+        agent.cancel(each.id)
     for number, arm, extra, told, reward in saved["next"]:
         decision = agent.ask()
         assert (decision.id, decision.arm, decision.extra) == (number, arm, extra)
         agent.tell(told, reward)
-        agent = sb.Agent.from_json(agent.to_json(), agent.policy)  # as version 2
+        agent = sb.Agent.from_json(agent.to_json(), agent.policy)  # as version 3
 
 
 def test_the_files_hold_what_is_hard_about_old_snapshots() -> None:
@@ -74,7 +77,7 @@ class Patient(sb.SUCB):
         return policy
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 3])
 def test_parameters_that_an_old_file_lacks_count_as_the_defaults_of_its_version(
     version: int,
 ) -> None:
@@ -88,11 +91,11 @@ def test_parameters_that_an_old_file_lacks_count_as_the_defaults_of_its_version(
     identity["parameters"] = {"alpha": 0.2}
     text = json.dumps(saved) if version == 1 else resealed(saved)
     agent = sb.Agent.from_json(text, Patient(table(), alpha=0.2))
-    assert agent.pulls.sum() == (0 if version == 2 else sum(saved["counts"]["_pulls"]))
+    assert agent.pulls.sum() == (0 if version == 3 else sum(saved["counts"]["_pulls"]))
     with pytest.raises(sb.FileFormatError, match="its parameters"):
         sb.Agent.from_json(text, Patient(table(), alpha=0.2, patience=2))
 
 
 def test_the_next_snapshot_is_of_the_present_version() -> None:
     agent = sb.Agent.from_json(json.dumps(read("ucb")["snapshot"]), SAVED["ucb"].make())
-    assert json.loads(agent.to_json())["structured_bandits_agent"] == 2
+    assert json.loads(agent.to_json())["structured_bandits_agent"] == 3

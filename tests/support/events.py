@@ -14,7 +14,16 @@ import numpy as np
 
 import structured_bandits as sb
 
-Event = tuple[Any, ...]  # ("ask",), ("tell", id, reward), ("cancel", id), ("learn", pulls, sums)
+
+class Event(NamedTuple):
+    """A call of an agent's method, and what it returned the first time."""
+
+    method: str
+    arguments: tuple[Any, ...]
+    answer: Any = None
+
+
+KINDS = ("ask", "tell", "cancel", "learn", "several", "among", "park", "unpark", "expire")
 
 
 class Policies(NamedTuple):
@@ -61,7 +70,7 @@ def names_on(structure: Any) -> tuple[str, ...]:
 class Script(NamedTuple):
     """How the events of one sequence are drawn."""
 
-    weights: Any  # of ask, tell, cancel, learn
+    weights: Any  # of the kinds of events
     binary: bool  # rewards are 0 or 1, and not any numbers between
     truth: Any  # the means of the arms
     batch: int  # how many pulls of an arm `learn` brings at most
@@ -71,10 +80,10 @@ def random_script(rng: np.random.Generator, arms: int, truth: Any) -> Script:
     """Return a way to draw events: from prompt rewards to many that are out or lost."""
     weights = np.array(
         [
-            [0.50, 0.48, 0.01, 0.01],
-            [0.50, 0.40, 0.05, 0.05],
-            [0.60, 0.25, 0.10, 0.05],
-            [0.30, 0.30, 0.05, 0.35],
+            [0.50, 0.48, 0.01, 0.01, 0.00, 0.00, 0.00, 0.00, 0.00],
+            [0.40, 0.40, 0.04, 0.04, 0.02, 0.06, 0.01, 0.02, 0.01],
+            [0.52, 0.22, 0.08, 0.04, 0.02, 0.06, 0.02, 0.02, 0.02],
+            [0.25, 0.28, 0.04, 0.33, 0.02, 0.04, 0.02, 0.02, 0.00],
         ]
     )[rng.integers(4)]
     means = truth if rng.random() < 0.6 else rng.random(arms)
@@ -84,25 +93,50 @@ def random_script(rng: np.random.Generator, arms: int, truth: Any) -> Script:
 def play_events(agent: Any, script: Script, count: int, rng: np.random.Generator) -> list[Event]:
     """Play random events on an agent that is never read; return them."""
     out: dict[int, int] = {}  # arms of the decisions whose rewards are out
+    parked: set[int] = set()
     events: list[Event] = []
     for _ in range(count):
-        kind = ("ask", "tell", "cancel", "learn")[rng.choice(4, p=script.weights)]
-        event: Event = ("ask",)
-        if kind == "learn":
-            event = ("learn", *_results(script, rng))
-        elif kind != "ask" and out:
-            ids = list(out)
-            latest = kind == "tell" and rng.random() < 0.6
-            chosen = ids[-1] if latest else ids[int(rng.integers(len(ids)))]
-            arm = out.pop(chosen)
-            reward = _rewards(script, arm, 1, rng)[0]
-            event = ("tell", chosen, reward) if kind == "tell" else ("cancel", chosen)
-        decision = play_event(agent, event)
-        if decision is not None:
-            out[decision.id] = decision.arm
-            event = ("ask", decision)
-        events.append(event)
+        event = _random_event(script, out, parked, rng)
+        answer = play_event(agent, event)
+        if event.method == "ask":
+            decisions = answer if isinstance(answer, tuple) and event.arguments[0] else (answer,)
+            out.update({decision.id: decision.arm for decision in decisions})
+        elif event.method == "expire":
+            out = {each: arm for each, arm in out.items() if each not in answer}
+        events.append(event._replace(answer=answer))
     return events
+
+
+def _random_event(
+    script: Script, out: dict[int, int], parked: set[int], rng: np.random.Generator
+) -> Event:
+    """Draw an event that an agent with this out and these arms parked accepts; note what it does."""
+    arms = len(script.truth)
+    kind = KINDS[rng.choice(len(KINDS), p=script.weights)]
+    if kind == "learn":
+        return Event("learn", _results(script, rng))
+    if kind == "several":
+        return Event("ask", (int(rng.integers(2, 9)), None))
+    here = [arm for arm in range(arms) if arm not in parked]
+    if kind == "among":
+        among = rng.permutation(here)[: rng.integers(1, len(here) + 1)]
+        return Event("ask", (None, among.tolist()))
+    if kind == "park" and len(here) > 1:
+        parked.add(arm := int(rng.choice(here)))
+        return Event("park", (arm,))
+    if kind == "unpark" and parked:
+        parked.remove(arm := int(rng.choice(sorted(parked))))
+        return Event("unpark", (arm,))
+    if kind == "expire":
+        reward = None if rng.random() < 0.3 else float(rng.integers(2))
+        return Event("expire", (int(rng.integers(12)), reward))
+    if kind in ("tell", "cancel") and out:
+        ids = list(out)
+        latest = kind == "tell" and rng.random() < 0.6
+        chosen = ids[-1] if latest else ids[int(rng.integers(len(ids)))]
+        reward = _rewards(script, out.pop(chosen), 1, rng)[0]
+        return Event(kind, (chosen, reward) if kind == "tell" else (chosen,))
+    return Event("ask", (None, None))
 
 
 def _rewards(script: Script, arm: int, count: int, rng: np.random.Generator) -> list[float]:
@@ -118,12 +152,8 @@ def _results(script: Script, rng: np.random.Generator) -> tuple[list[int], list[
 
 
 def play_event(agent: Any, event: Event) -> Any:
-    """Play one event; return the decision if it asks."""
-    kind, *details = event
-    if kind == "ask":
-        return agent.ask()
-    getattr(agent, kind)(*details)
-    return None
+    """Play one event; return what the agent answers."""
+    return getattr(agent, event.method)(*event.arguments)
 
 
 def read_everything(agent: Any) -> tuple[Any, ...]:
@@ -135,6 +165,7 @@ def read_everything(agent: Any) -> tuple[Any, ...]:
         agent.pending,
         agent.pulls.tolist(),
         agent.extra_decisions,
+        agent.parked,
         repr(agent),
         agent.to_json(),
     )
@@ -172,19 +203,24 @@ def replay(
         if rng.random() < 0.3:
             restored = sb.Agent.from_json(restored.to_json(), restored.policy)
             met["restored"] += 1
-        late = event[0] == "tell" and _is_late(read, event[1])
+        late = event.method == "tell" and _is_late(read, event.arguments[0])
         shown = read_everything(read)
         agents = [read, plain, restored, *([midway] if midway else [])]
         for agent, name in zip(agents, ("read", "plain", "restored", "midway"), strict=False):
-            decision = play_event(agent, event[:1] if event[0] == "ask" else event)
-            if decision is not None and decision != event[1]:
-                return Replayed(met, f"event {place}: {name} asks {decision}, not {event[1]}")
+            answer = play_event(agent, event)
+            if answer != event.answer:
+                return Replayed(met, f"event {place}: {name}, {event} gave {answer}")
+        reason = getattr(event.answer, "reason", "")
         met.update(
             late=late,
             long_plans=sum(shown[0]) > len(shown[0]),
-            extra=event[0] == "ask" and event[1].extra,
+            extra=reason == "extra",
+            restricted=reason == "restricted",
+            waiting=len(read._waiting) > 0,
+            ahead=read._ahead is not None,
+            expired=event.method == "expire" and len(event.answer) > 0,
             eliminated=len(shown[1]) < len(shown[0]),
-            **{event[0]: 1},
+            **{event.method: 1},
         )
         if (seen := _shown(read)) != (other := _shown(restored)):
             return Replayed(met, f"event {place}: {seen} became {other}")

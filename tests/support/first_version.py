@@ -4,8 +4,9 @@ The files were written once, by this script run with version 0.1.0 of the librar
 
     PYTHONPATH=<0.1.0>/src:tests python tests/support/first_version.py tests/live/data/0.1.0
 
-Each has a snapshot and what the agent of 0.1.0 did next: after each `ask` one reward is told, of this
-decision or of one that was still out, so that both versions plan from the same data.
+Each has a snapshot, in some of which decisions are out, and what the agent of 0.1.0 did next if those
+were cancelled and each reward told before the next `ask`: 0.1.0 had another rule for what to ask while
+rewards are out.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ class MostWins(NamedTuple):
 
     def init(self) -> Counts:
         return Counts(np.ones(self.n_arms), np.ones(self.n_arms))
+
+    def check_learned(self, state: Counts, t: int) -> None:
+        if not all(((each >= 1) & (each < np.inf)).all() for each in state):
+            raise ValueError(f"counts that nothing leads to: {state}")
 
     def _write(self, state: Counts, quota: Any, rng: Any) -> int:
         quota[:] = 0
@@ -161,6 +166,8 @@ def main() -> None:
         rng = np.random.default_rng(number)
         agent = saved_agent(name, rng)
         snapshot = agent.to_json()
+        for decision in agent.pending:
+            agent.cancel(decision.id)
         events = next_events(agent, name, rng)
         found = {"version": sb.__version__, "snapshot": json.loads(snapshot), "next": events}
         (folder / f"{name}.json").write_text(json.dumps(found) + "\n")

@@ -3,8 +3,8 @@
 The agent follows the policy's plans, so it plays exactly what the simulation would play on the same
 rewards, and it never imports Numba. Rewards may come late, out of order or not at all.
 
-An agent is a function of its events (asked, told, cancelled, learned). It plans when it is made and
-inside `tell` and `learn`, never when it is read, and a plan follows from what was learned: scratch
+An agent is a function of its events (asked, told, cancelled, expired, learned, parked). It plans when it
+is made and inside these events, never when it is read, and a plan follows from what was learned: scratch
 memory that could decide it is cleared first. So reading an agent, or saving and restoring it, changes no
 later decision.
 """
@@ -12,38 +12,63 @@ later decision.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
+from structured_bandits.arrays import Flags, Ints
 from structured_bandits.checks import checked_count
 from structured_bandits.errors import DecisionError, ParameterError, RewardError
-from structured_bandits.live.pending import Pending, PendingDecisions
+from structured_bandits.live.ahead import (
+    NO_ARM,
+    LookAhead,
+    assumed_results,
+    next_pull,
+    note_away,
+    plan_ahead,
+)
+from structured_bandits.live.available import allowed_arms
+from structured_bandits.live.in_order import WaitingResults
+from structured_bandits.live.pending import (
+    EXTRA,
+    PLAN,
+    REASONS,
+    RESTRICTED,
+    Pending,
+    PendingDecisions,
+)
+from structured_bandits.live.restricted import optimistic_arm
 from structured_bandits.live.results import check_total, checked_results, checked_reward
 from structured_bandits.live.snapshot import from_snapshot, to_snapshot
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
+from structured_bandits.structures.base import index_of
 
 
 class Decision(NamedTuple):
-    """An arm to pull; tell its reward under `id`."""
+    """An arm to pull; tell its reward under `id`.
+
+    `reason` says why this arm: it is the next one of the "plan"; it is "extra", beyond the plan, because
+    rewards were still out; or the choice was "restricted", because no arm that is wanted was available.
+    """
 
     id: int
     arm: int
     name: str
-    extra: bool  # asked for beyond the plan, because rewards were still out
+    extra: bool
+    reason: str = "plan"
 
 
 class Agent:
     """Ask and tell around a policy.
 
     A plan is made when the one before is complete, that is when each of its arms has brought as many
-    rewards as it holds. If more is asked for while rewards are out, the agent goes on round-robin
-    over the plan's arms that lack rewards; such decisions are marked `extra` and their rewards
-    count, so that a lost reward never stops it. A decision of an earlier plan does not count as
-    handed out in a later one; if its reward comes after all, the agent plans anew.
+    rewards as it holds. If more is asked for while rewards are out, the agent plans ahead, as if each of
+    them were the average of its arm (a randomised policy simply draws); such decisions are marked
+    `extra` and their rewards count, so that a lost reward never stops it. Whenever a reward comes that
+    the plan did not reckon with, the agent plans anew.
 
     An agent is not for several threads at once; several agents on one structure are.
 
@@ -75,36 +100,49 @@ class Agent:
         self._state = policy.init()
         self._t = 0  # rewards observed so far
         self._seen = _no_results(n_arms)  # all of them
+        self._settled = _no_results(n_arms)  # those that came before the oldest one still out
         self._one = _no_results(n_arms)  # memory for a single one
         self._quota = np.zeros(n_arms, np.int64)  # the plan
-        self._told = np.zeros(n_arms, np.int64)  # observed since the plan was made
-        self._out = np.zeros(n_arms, np.int64)  # handed out by the plan and pending, by arm
+        self._told = np.zeros(n_arms, np.int64)  # rewards that the plan has brought, by arm
+        self._handed = np.zeros(n_arms, np.int64)  # handed out by the plan, by arm: told or pending
+        self._in_plan = 0  # how many of these are pending
+        self._left = 0  # rewards that the plan still waits for
         self._plans = 0  # made so far, which is the number of the last one
         self._holds = False  # does the plan hold, or must there be another?
-        self._pending = PendingDecisions()
+        self._ahead: LookAhead | None = None  # what is handed out beyond the plan
+        self._parked = np.zeros(n_arms, np.bool_)
+        self._any_parked = False
+        self._pending = PendingDecisions(n_arms)
+        self._waiting = WaitingResults()  # told, but not settled
+        self._in_order = bool(getattr(policy, "in_order", False))
         self._next_id = 0
-        self._extra_in_plan = 0
         self._extra = 0
         self._empty = 0
 
-    def ask(self) -> Decision:
-        """Return the next arm to pull."""
-        if not self._holds:  # the policy failed to plan the last time
-            self._make_plan()
-        handed = self._told + self._out
-        waiting = np.where(handed < self._quota, handed, MOST_PULLS)
-        arm = int(waiting.argmin())  # round robin: who has had least
-        extra = bool(waiting[arm] == MOST_PULLS)
-        if extra:
-            lacking = np.flatnonzero(self._told < self._quota)
-            arm = int(lacking[self._extra_in_plan % len(lacking)])
-            self._extra_in_plan += 1
-            self._extra += 1
-        decision = Decision(self._next_id, arm, self._names[arm], extra)
-        self._next_id += 1
-        self._pending.add(Pending(decision.id, arm, self._plans, extra))
-        self._out[arm] += 1
-        return decision
+    @overload
+    def ask(self, n: None = None, available: Collection[int | str] | None = None) -> Decision: ...
+
+    @overload
+    def ask(
+        self, n: int, available: Collection[int | str] | None = None
+    ) -> tuple[Decision, ...]: ...
+
+    def ask(
+        self, n: int | None = None, available: Collection[int | str] | None = None
+    ) -> Decision | tuple[Decision, ...]:
+        """Return the next arm to pull, or the next `n` in a tuple, the same as by asking n times.
+
+        `available` are the arms that can be pulled now, by index or name; all if it is left out. An
+        agent gives the one that its plan wants next. If it wants none of them, the choice is
+        optimistic among them (`Decision.reason` "restricted"). No arm is dropped because it was away.
+        """
+        count = 1 if n is None else checked_count("n", n)
+        allowed = None
+        if available is not None or self._any_parked:
+            allowed = allowed_arms(available, self._names, self._parked)
+        if n is None:
+            return self._decide(allowed)
+        return tuple(self._decide(allowed) for _ in range(count))
 
     def tell(self, decision_id: int, reward: float) -> None:
         """Take in the reward of a decision; each counts once."""
@@ -117,15 +155,70 @@ class Agent:
         self._seen.pulls[arm] += 1
         self._seen.sums[arm] += reward
         self._seen.squares[arm] += reward * reward
-        self._told[arm] += 1
         self._t += 1
-        planned_for = pending.plan == self._plans  # otherwise the plan did not reckon with it
-        if not planned_for or not (self._told < self._quota).any():
+        self._settle_told(pending.id, arm, reward)
+        if not self._is_planned(pending):
+            self._make_plan()  # the plan did not reckon with it
+            return
+        self._told[arm] += 1
+        self._left -= 1
+        if not self._lacks_rewards():
             self._make_plan()
 
     def cancel(self, decision_id: int) -> None:
         """Take a decision back: its reward will not come; its place in the plan is free again."""
-        self._forget(self._find(decision_id))
+        pending = self._find(decision_id)
+        self._forget(pending)
+        if self._is_planned(pending):
+            self._handed[pending.arm] -= 1
+        settled = self._settle_waiting()
+        closed = self._any_parked and not self._lacks_rewards()
+        if closed or (settled and self._in_order):
+            self._make_plan()
+
+    def expire(self, older_than: int, reward: float | None) -> tuple[int, ...]:
+        """Tell `reward` for all decisions that are out but the last `older_than` asked.
+
+        In the order in which they were asked; returns their ids. A reward of None cancels them. So if a
+        click must come within the next 1,000 decisions, `agent.expire(1000, 0.0)` after each `ask` tells
+        that there was none.
+        """
+        kept = checked_count("older_than", older_than, least=0)
+        if reward is not None:
+            reward = checked_reward(reward, self._range)
+        expired = self._pending.ids_before(self._next_id - kept)
+        for decision_id in expired:
+            if reward is None:
+                self.cancel(decision_id)
+            else:
+                self.tell(decision_id, reward)
+        return expired
+
+    def park(self, arm: int | str) -> None:
+        """Leave an arm, given by index or name, out of all plans until it is unparked.
+
+        The plan closes without it. It is not dropped: what is known of it stays, and the first plan
+        after it is unparked makes up for what it missed.
+        """
+        parked = index_of(arm, self._names, "arm")
+        if self._parked.sum() == len(self._parked) - (not self._parked[parked]):
+            raise ParameterError(f"arm={arm!r}: it is the last one that is not parked")
+        if not self._parked[parked]:
+            self._set_parked(parked, True)
+            if not self._lacks_rewards():
+                self._make_plan()
+
+    def unpark(self, arm: int | str) -> None:
+        """Let plans have an arm, given by index or name, again; the agent plans anew."""
+        parked = index_of(arm, self._names, "arm")
+        if self._parked[parked]:
+            self._set_parked(parked, False)
+            self._make_plan()
+
+    @property
+    def parked(self) -> tuple[int, ...]:
+        """The arms that are parked."""
+        return tuple(np.flatnonzero(self._parked).tolist())
 
     def learn(self, pulls: Any, sums: Any, squares: Any = None) -> None:
         """Take in a whole plan's results, or logged data: pulls and sums of rewards per arm.
@@ -143,24 +236,26 @@ class Agent:
         count = sum(map(int, seen.pulls))
         check_total(self._t, count)
         if count:
-            self.policy.observe(self._state, seen)
+            self._observe(seen)
             for total, part in zip(self._seen, seen, strict=True):
                 np.add(total, part, out=total)
-            self._told += seen.pulls
             self._t += count
+            self._settle_many(seen)
             self._make_plan()
 
     @property
     def plan(self) -> Ints:
-        """How many rewards of each arm the plan still waits for, pending ones included."""
-        return np.maximum(self._quota - self._told, 0)
+        """How many rewards of each arm the plan still waits for, pending ones included.
+
+        Of arms that are parked it waits for the pending ones alone.
+        """
+        lacking = np.maximum(self._quota - self._told, 0)
+        return np.where(self._parked, np.minimum(lacking, self._handed - self._told), lacking)
 
     @property
     def pending(self) -> tuple[Decision, ...]:
         """The decisions whose rewards are out."""
-        return tuple(
-            Decision(each.id, each.arm, self._names[each.arm], each.extra) for each in self._pending
-        )
+        return tuple(self._decision(each) for each in self._pending)
 
     @property
     def pulls(self) -> Ints:
@@ -206,36 +301,160 @@ class Agent:
             f"pending={len(self._pending)}, empty={self._empty})"
         )
 
+    def _decide(self, allowed: Flags | None) -> Decision:
+        """Hand out the next arm among those allowed (all if None)."""
+        if not self._holds:  # the policy failed to plan the last time
+            self._make_plan()
+        arm, reason, served = NO_ARM, PLAN, False
+        if self._in_plan == len(self._pending):  # the plan reckons with all that is out
+            arm = next_pull(self._quota, self._handed, allowed)
+            served = arm != NO_ARM or self._wants_more()
+        if not served:
+            arm, reason = self._next_ahead(allowed), EXTRA
+        if arm == NO_ARM and allowed is not None:
+            arm, reason = self._restricted(allowed), RESTRICTED
+        pending = Pending(self._next_id, arm, self._plans, reason)
+        self._next_id += 1
+        self._pending.add(pending)
+        if reason == PLAN:
+            self._handed[arm] += 1
+            self._in_plan += 1
+        elif reason == EXTRA:
+            self._extra += 1
+        else:
+            self._ahead = None  # it does not reckon with this decision
+        return self._decision(pending)
+
+    def _decision(self, pending: Pending) -> Decision:
+        arm, reason = pending.arm, pending.reason
+        return Decision(pending.id, arm, self._names[arm], reason == EXTRA, REASONS[reason])
+
+    def _wants_more(self) -> bool:
+        """Has the plan pulls that were not handed out? If nothing is out, it has."""
+        if not len(self._pending):
+            return True
+        return next_pull(self._quota, self._handed, ~self._parked) != NO_ARM
+
+    def _next_ahead(self, allowed: Flags | None) -> int:
+        """Return the next allowed arm beyond the plan, NO_ARM if none of its arms is allowed."""
+        ahead = self._ahead
+        if ahead is None or next_pull(*ahead, None) == NO_ARM:
+            ahead = plan_ahead(
+                self.policy, self._state, self._t, self._assumed(), self._parked, self._rng
+            )
+        arm = next_pull(*ahead, allowed)
+        if arm != NO_ARM:
+            ahead.handed[arm] += 1
+        draws = getattr(self.policy, "randomised", False)  # then each decision is drawn by itself
+        self._ahead = None if draws else ahead
+        return arm
+
+    def _restricted(self, allowed: Flags) -> int:
+        """Return the most promising of the allowed arms, of which no plan wants one."""
+        return optimistic_arm(
+            self.policy, self._state, self._t, self._seen, self._assumed(), allowed
+        )
+
+    def _assumed(self) -> Seen:
+        return assumed_results(self._seen, self._pending.counts, self._range)
+
     def _make_plan(self) -> None:
         """Plan from what was learned."""
         self._holds = False
+        self._ahead = None
         if hasattr(self.policy, "forget"):
             self.policy.forget(self._state)
+        note_away(self._state, self._parked)
         now = Now(self._t, MOST_PULLS)
         empty = self.policy.plan(self._state, now, self._quota, self._rng)
         check_plan("policy", empty, self._quota)
         self._empty += int(empty)
         self._plans += 1
         self._told[:] = 0
-        self._out[:] = 0
-        self._extra_in_plan = 0
+        self._handed[:] = 0
+        self._in_plan = 0
+        self._left = int(self._quota.sum())
         self._holds = True
+
+    def _is_planned(self, pending: Pending) -> bool:
+        """Is this a decision of the current plan, and no extra or restricted one?"""
+        return pending.plan == self._plans and pending.reason == PLAN
+
+    def _lacks_rewards(self) -> bool:
+        """Does the plan still wait for rewards? For those of parked arms only if they are out."""
+        return self._left > 0 and (not self._any_parked or bool(self.plan.any()))
+
+    def _set_parked(self, arm: int, parked: bool) -> None:
+        self._parked[arm] = parked
+        self._any_parked = bool(self._parked.any())
+        self._ahead = None
 
     def _observe_one(self, arm: int, reward: float) -> None:
         """Hand a single reward to the policy; to one that plays streaks without a pass over the arms."""
         policy: Any = self.policy
-        if getattr(policy, "streaks", False):
+        if getattr(policy, "streaks", False) and not self._in_order:
             policy.end_streak(self._state, Outcome(arm, 1, reward, reward * reward))
             return
+        self._hand_over(policy.hear if self._in_order else policy.observe, arm, reward)
+
+    def _hand_over(self, take_in: Callable[[Any, Seen], None], arm: int, reward: float) -> None:
+        """Hand a single reward to a method of the policy that takes those of all arms."""
         one = self._one
         one.pulls[arm], one.sums[arm], one.squares[arm] = 1, reward, reward * reward
-        policy.observe(self._state, one)
+        take_in(self._state, one)
         one.pulls[arm], one.sums[arm], one.squares[arm] = 0, 0.0, 0.0
 
+    def _observe(self, seen: Seen) -> None:
+        """Hand results of all arms to the policy; they are settled at once."""
+        policy: Any = self.policy
+        if not self._in_order:
+            policy.observe(self._state, seen)
+            return
+        policy.hear(self._state, seen)
+        policy.settle(self._state, seen)
+
+    def _settle_told(self, decision_id: int, arm: int, reward: float) -> None:
+        """Settle a reward that was told, and those that waited for it; or let it wait itself."""
+        oldest = self._pending.oldest()
+        if oldest is None or oldest > decision_id:
+            if not len(self._waiting):
+                self._settle_next(arm, reward)
+                return
+            oldest = decision_id
+        self._waiting.add(decision_id, arm, reward, oldest)
+        self._settle_waiting()
+
+    def _settle_waiting(self) -> bool:
+        """Settle what waits for no decision any more; is there anything?"""
+        waiting = len(self._waiting)
+        if waiting:
+            for arm, reward in self._waiting.settled_before(self._pending.oldest()):
+                self._settle_next(arm, reward)
+        return len(self._waiting) < waiting
+
+    def _settle_next(self, arm: int, reward: float) -> None:
+        if self._in_order:
+            policy: Any = self.policy
+            self._hand_over(policy.settle, arm, reward)
+        self._settle(arm, reward)
+
+    def _settle(self, arm: int, reward: float) -> None:
+        """Take note of a result in asked order: no earlier decision is out."""
+        self._settled.pulls[arm] += 1
+        self._settled.sums[arm] += reward
+        self._settled.squares[arm] += reward * reward
+
+    def _settle_many(self, seen: Seen) -> None:
+        """Take note of results that were learned at once."""
+        for total, part in zip(self._settled, seen, strict=True):
+            np.add(total, part, out=total)
+
     def _forget(self, pending: Pending) -> None:
+        """Take a decision from those that are out."""
         self._pending.remove(pending.id)
-        if pending.plan == self._plans:
-            self._out[pending.arm] -= 1
+        self._ahead = None
+        if self._is_planned(pending):
+            self._in_plan -= 1
 
     def _find(self, decision_id: int) -> Pending:
         if isinstance(decision_id, Decision):

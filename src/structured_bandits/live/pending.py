@@ -13,6 +13,11 @@ from typing import NamedTuple
 
 ANSWERED = -1  # instead of an arm
 
+#: Why an arm was given: it is the plan's next, rewards were out and so it went beyond the plan, or none
+#: of the arms that the plan wants was available. Columns and snapshots hold the places in this tuple.
+REASONS = ("plan", "extra", "restricted")
+PLAN, EXTRA, RESTRICTED = range(3)
+
 
 class Pending(NamedTuple):
     """A decision whose reward is out."""
@@ -20,25 +25,28 @@ class Pending(NamedTuple):
     id: int
     arm: int
     plan: int  # the number of its plan
-    extra: bool
+    reason: int  # a place in REASONS
 
 
 class PendingDecisions:
     """The columns; ids are added in rising order."""
 
-    def __init__(self) -> None:
+    def __init__(self, arms: int) -> None:
         self.ids = array("q")
         self.arms = array("i")
         self.plans = array("q")
-        self.extra = array("b")
+        self.reasons = array("b")
+        self.counts = [0] * arms  # how many are out, by arm
         self._answered = 0
+        self._front = 0  # all decisions before this place are answered
 
     def add(self, pending: Pending) -> None:
         """Add a decision with a higher id than all before."""
         self.ids.append(pending.id)
         self.arms.append(pending.arm)
         self.plans.append(pending.plan)
-        self.extra.append(pending.extra)
+        self.reasons.append(pending.reason)
+        self.counts[pending.arm] += 1
 
     def find(self, decision_id: int) -> Pending | None:
         """Return a decision, None if there is none with this id or its reward is not out."""
@@ -49,14 +57,31 @@ class PendingDecisions:
 
     def remove(self, decision_id: int) -> None:
         """Remove a decision that `find` has found."""
-        self.arms[bisect_left(self.ids, decision_id)] = ANSWERED
+        place = bisect_left(self.ids, decision_id)
+        self.counts[self.arms[place]] -= 1
+        self.arms[place] = ANSWERED
         self._answered += 1
         while self.arms and self.arms[-1] == ANSWERED:
-            for column in (self.ids, self.arms, self.plans, self.extra):
+            for column in (self.ids, self.arms, self.plans, self.reasons):
                 column.pop()
             self._answered -= 1
+        if self._front > len(self.ids):
+            self._front = len(self.ids)
         if 2 * self._answered > len(self.ids) + 64:
             self._compact()
+
+    def oldest(self) -> int | None:
+        """Return the lowest id of a decision that is out, None if there is none."""
+        if not self.ids:
+            return None  # answered ones at the end are never kept
+        while self.arms[self._front] == ANSWERED:
+            self._front += 1
+        return self.ids[self._front]
+
+    def ids_before(self, decision_id: int) -> tuple[int, ...]:
+        """Return the ids of the decisions that are out and were asked before this one."""
+        end = bisect_left(self.ids, decision_id)
+        return tuple(self.ids[place] for place in range(end) if self.arms[place] != ANSWERED)
 
     def __len__(self) -> int:
         return len(self.ids) - self._answered
@@ -71,18 +96,16 @@ class PendingDecisions:
             "id": self.ids.tolist(),
             "arm": self.arms.tolist(),
             "plan": self.plans.tolist(),
-            "extra": self.extra.tolist(),
+            "reason": self.reasons.tolist(),
         }
 
     def _at(self, place: int) -> Pending:
-        return Pending(
-            self.ids[place], self.arms[place], self.plans[place], bool(self.extra[place])
-        )
+        return Pending(self.ids[place], self.arms[place], self.plans[place], self.reasons[place])
 
     def _compact(self) -> None:
         kept = [place for place, arm in enumerate(self.arms) if arm != ANSWERED]
         if len(kept) < len(self.arms):
-            for name in ("ids", "arms", "plans", "extra"):
+            for name in ("ids", "arms", "plans", "reasons"):
                 column = getattr(self, name)
                 setattr(self, name, array(column.typecode, (column[place] for place in kept)))
-        self._answered = 0
+        self._answered = self._front = 0

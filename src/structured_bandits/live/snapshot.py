@@ -4,7 +4,7 @@ A snapshot holds what the agent has learned (pulls, sums, squares and the learne
 state), its plan, its pending decisions and its generator; scratch memory is made anew. The structure is
 not in it, only its fingerprint: the policy that restores an agent has to be equal to the one that saved
 it. A checksum tells snapshots that were edited or damaged, and every number is checked all the same:
-snapshots of version 1 (library 0.1) have no checksum and still load.
+snapshots of version 1 (library 0.1) have no checksum. They and those of version 2 still load.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structured_bandits.errors import FileFormatError, ParameterError, RewardError
-from structured_bandits.live.results import check_squares, checked_results
-from structured_bandits.live.snapshot_1 import upgraded
+from structured_bandits.arrays import Ints
+from structured_bandits.errors import FileFormatError, RewardError
+from structured_bandits.live.ahead import LookAhead
+from structured_bandits.live.learned import learned_arrays, names_learned
+from structured_bandits.live.pending import PLAN, REASONS
+from structured_bandits.live.results import check_squares, checked_results, checked_reward
+from structured_bandits.live.snapshot_1 import from_first
+from structured_bandits.live.snapshot_2 import from_second
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Seen
@@ -27,9 +31,9 @@ from structured_bandits.protocol import Seen
 if TYPE_CHECKING:
     from structured_bandits.live.agent import Agent
 
-VERSION = 2
+VERSION = 3
 MARK = "structured_bandits_agent"
-COUNTERS = ("plans", "next_id", "extra_in_plan", "extra", "empty")
+COUNTERS = ("plans", "next_id", "extra", "empty")
 
 
 def to_snapshot(agent: Agent) -> str:
@@ -40,6 +44,7 @@ def to_snapshot(agent: Agent) -> str:
         "library": structured_bandits.__version__,
         "policy": identity(agent.policy),
         "seen": {name: _plain(values) for name, values in agent._seen._asdict().items()},
+        "settled": {name: _plain(values) for name, values in agent._settled._asdict().items()},
         "state": {
             name: _plain(values)
             for name, values in learned_arrays(agent.policy, agent._state)
@@ -50,8 +55,12 @@ def to_snapshot(agent: Agent) -> str:
             "quota": agent._quota.tolist(),
             "told": agent._told.tolist(),
         },
+        "ahead": agent._ahead
+        and {name: values.tolist() for name, values in agent._ahead._asdict().items()},
+        "parked": list(agent.parked),
         "counters": {name: getattr(agent, f"_{name}") for name in COUNTERS},
         "pending": agent._pending.columns(),
+        "waiting": agent._waiting.columns(),
         "generator": agent._rng.bit_generator.state,
     }
     text = _canonical(content)
@@ -69,31 +78,13 @@ def from_snapshot(agent: Agent, text: str) -> None:
         for name in COUNTERS:
             setattr(agent, f"_{name}", _whole(name, content["counters"][name], MOST_PULLS))
         _restore_pending(agent, content["pending"])
+        _restore_settled(agent, content["settled"], content["waiting"])
+        _restore_parked(agent, content["parked"])
         _restore_plan(agent, content["plan"])
+        _restore_ahead(agent, content["ahead"])
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, RewardError) as error:
         kind = "" if isinstance(error, (ValueError, RewardError)) else f"{type(error).__name__} "
         raise FileFormatError(f"the snapshot is damaged: {kind}{error}") from None
-
-
-def learned_arrays(policy: Any, state: Any) -> Iterator[tuple[str, Any]]:
-    """Return the arrays of a state that hold what was learned, by their names.
-
-    All of them, unless the policy names the fields.
-    """
-    if not hasattr(state, "_fields"):
-        raise ParameterError(
-            f"{type(policy).__name__}: its state is {type(state).__name__}; a snapshot needs one that "
-            "is a NamedTuple of arrays"
-        )
-    names = getattr(policy, "learned", state._fields)
-    for name in names:
-        if name not in state._fields:
-            raise ParameterError(
-                f"{type(policy).__name__}: learned={tuple(names)!r} names {name!r}, which its state "
-                f"does not have; accepted are names among {', '.join(state._fields)}. Say in the class "
-                "which of them hold what was learned, as in learned = ('pulls', 'sums')"
-            )
-        yield from _arrays(name, getattr(state, name))
 
 
 def _shared(policy: Any) -> dict[str, str]:
@@ -103,11 +94,6 @@ def _shared(policy: Any) -> dict[str, str]:
     """
     ours = POLICIES.get(type(policy).__name__) is type(policy)
     return {"data.pulls": "pulls", "data.sums": "sums"} if ours else {}
-
-
-def _names_learned(policy: Any) -> bool:
-    """Does a policy say which fields of its state it has learned, as those of the library do?"""
-    return hasattr(policy, "learned")
 
 
 def identity(policy: Any) -> dict[str, Any]:
@@ -158,17 +144,23 @@ def _content(text: str, policy: Any) -> dict[str, Any]:
     version = saved.get(MARK) if isinstance(saved, dict) else None
     if version == 1 and isinstance(version, int) and isinstance(saved.get("policy"), dict):
         names = [name for name, _ in learned_arrays(policy, policy.init())]
-        return upgraded(saved, names, _names_learned(policy))
+        return from_second(from_first(saved, names, names_learned(policy)))
     content = saved.get("content") if isinstance(saved, dict) else None
-    if version != VERSION or not isinstance(content, dict):
+    if version not in (2, VERSION) or not isinstance(content, dict):
         raise FileFormatError(
-            f"the snapshot has version {version!r}; this version of the library reads 1 to {VERSION}"
+            f"the snapshot has version {_shown(version)}; this version of the library reads 1 to "
+            f"{VERSION}"
         )
     if saved.get("checksum") != _checksum(_canonical(content)):
         raise FileFormatError(
             "the snapshot was edited or damaged: its checksum does not fit its content"
         )
-    return content
+    return content if version == VERSION else from_second(content)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def _no_constant(name: str) -> Any:
@@ -215,7 +207,7 @@ def _results(agent: Agent, saved: dict[str, Any]) -> Seen:
     arms = len(agent._quota)
     pulls = [_whole("pulls", count, MOST_PULLS) for count in saved["pulls"]]
     sums, squares = _numbers("sums", saved["sums"]), _numbers("squares", saved["squares"])
-    if sums == squares == [None] * arms and len(pulls) == arms and not _names_learned(agent.policy):
+    if sums == squares == [None] * arms and len(pulls) == arms and not names_learned(agent.policy):
         nobody_knows = np.full(arms, math.nan)  # saved by version 0.1.0
         return Seen(np.array(pulls, np.int64), nobody_knows, nobody_knows)
     seen = checked_results(pulls, sums, None, arms, agent._range)
@@ -256,26 +248,65 @@ def _restore_generator(agent: Agent, saved: dict[str, Any]) -> None:
 
 
 def _restore_pending(agent: Agent, saved: dict[str, Any]) -> None:
-    columns = [
-        np.array(_wholes(name, saved[name]), dtype=np.int64)
-        for name in ("id", "arm", "plan", "extra")
-    ]
-    ids, arms, plans, extra = columns
-    if len({len(column) for column in columns}) > 1:
-        raise ValueError("pending decisions: columns of different lengths")
-    rising = (ids >= 0).all() and (ids[1:] > ids[:-1]).all()
-    if not rising or (len(ids) and ids[-1] >= agent._next_id):
-        raise ValueError("pending decisions: ids that do not rise, or that were not given yet")
-    limits = (arms, len(agent._quota)), (plans, agent._plans + 1), (extra, 2)
+    ids, arms, plans, reasons = _columns(saved, ("id", "arm", "plan", "reason"))
+    _check_decisions(agent, "pending", ids, arms)
+    limits = (plans, agent._plans + 1), (reasons, len(REASONS))
     if any(((column < 0) | (column >= limit)).any() for column, limit in limits):
-        raise ValueError("pending decisions: arms or plans that there are not")
+        raise ValueError("pending decisions: plans or reasons that there are not")
     pending = agent._pending
     pending.ids.frombytes(ids.tobytes())
     pending.arms.frombytes(arms.astype(np.int32).tobytes())
     pending.plans.frombytes(plans.tobytes())
-    pending.extra.frombytes(extra.astype(np.int8).tobytes())
-    current = arms[plans == agent._plans]
-    agent._out[:] = np.bincount(current, minlength=len(agent._quota))
+    pending.reasons.frombytes(reasons.astype(np.int8).tobytes())
+    every = len(agent._quota)
+    pending.counts[:] = np.bincount(arms, minlength=every).tolist()
+    planned = arms[(plans == agent._plans) & (reasons == PLAN)]
+    agent._handed[:] = np.bincount(planned, minlength=every)
+    agent._in_plan = len(planned)
+
+
+def _restore_settled(agent: Agent, sums: dict[str, Any], waiting: dict[str, Any]) -> None:
+    """Restore what is settled and what waits for it; together they are at most what was seen."""
+    settled = _results(agent, sums)
+    for values, restored in zip(agent._settled, settled, strict=True):
+        values[:] = restored
+    ids, arms = _columns(waiting, ("id", "arm"))
+    _check_decisions(agent, "waiting", ids, arms)
+    rewards = [checked_reward(reward, agent._range) for reward in waiting["reward"]]
+    oldest = agent._pending.oldest()
+    if len(rewards) != len(ids) or (len(ids) and (oldest is None or oldest > ids[0])):
+        raise ValueError("waiting rewards: a column of another length, or nothing to wait for")
+    if np.isin(ids, np.asarray(agent._pending.ids)).any():
+        raise ValueError("waiting rewards: decisions whose reward is out")
+    count = settled.pulls + np.bincount(arms, minlength=len(settled.pulls))
+    if (count != agent._seen.pulls).any():
+        raise ValueError(f"{count} pulls are settled or waiting, {agent._seen.pulls} were seen")
+    for decision_id, arm, reward in zip(ids.tolist(), arms.tolist(), rewards, strict=True):
+        agent._waiting.add(decision_id, arm, reward, oldest or 0)
+
+
+def _columns(saved: dict[str, Any], names: tuple[str, ...]) -> list[Ints]:
+    columns = [np.array(_wholes(name, saved[name]), dtype=np.int64) for name in names]
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError("decisions: columns of different lengths")
+    return columns
+
+
+def _check_decisions(agent: Agent, what: str, ids: Ints, arms: Ints) -> None:
+    rising = (ids >= 0).all() and (ids[1:] > ids[:-1]).all()
+    if not rising or (len(ids) and ids[-1] >= agent._next_id):
+        raise ValueError(f"{what} decisions: ids that do not rise, or that were not given yet")
+    if ((arms < 0) | (arms >= len(agent._quota))).any():
+        raise ValueError(f"{what} decisions: arms that there are not")
+
+
+def _restore_parked(agent: Agent, saved: Any) -> None:
+    parked = _wholes("parked", saved)
+    if len(set(parked)) >= len(agent._quota):
+        raise ValueError("all arms are parked")
+    for arm in parked:
+        agent._parked[_whole("parked", arm, len(agent._quota))] = True
+    agent._any_parked = bool(parked)
 
 
 def _restore_plan(agent: Agent, saved: dict[str, Any]) -> None:
@@ -285,6 +316,8 @@ def _restore_plan(agent: Agent, saved: dict[str, Any]) -> None:
         raise ValueError(f"a plan of {agent._quota}, of which {agent._told} were told")
     if (agent._told > agent._seen.pulls).any():
         raise ValueError(f"{agent._told} told of {agent._seen.pulls} pulls")
+    agent._handed += agent._told
+    agent._left = int(np.maximum(agent._quota - agent._told, 0).sum())
     if saved["holds"] is True and (agent._told < agent._quota).any() and agent._plans > 0:
         agent._holds = True
     elif saved["holds"] is False:
@@ -293,13 +326,13 @@ def _restore_plan(agent: Agent, saved: dict[str, Any]) -> None:
         raise ValueError("a plan that is complete, where the next one would have been made")
 
 
-def _arrays(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Return an array by its name, or those of a record."""
-    if not hasattr(value, "_fields"):
-        yield name, value
+def _restore_ahead(agent: Agent, saved: Any) -> None:
+    if saved is None:
         return
-    for field, inner in zip(value._fields, value, strict=True):
-        yield from _arrays(f"{name}.{field}", inner)
+    quota, handed = (_array(name, saved[name], agent._quota) for name in ("quota", "handed"))
+    if ((handed < 0) | (handed > quota) | (quota > MOST_PULLS)).any() or not quota.any():
+        raise ValueError(f"a plan ahead of {quota}, of which {handed} were handed out")
+    agent._ahead = LookAhead(quota, handed)
 
 
 def _plain(values: Any) -> list[Any]:
@@ -341,5 +374,5 @@ def _whole(name: str, value: Any, limit: int) -> int:
 
 def _wholes(name: str, values: Any) -> list[int]:
     if not isinstance(values, list) or not set(map(type, values)) <= {int}:
-        raise ValueError(f"pending decisions: {name} are no whole numbers")
+        raise ValueError(f"decisions: {name} are no whole numbers")
     return values

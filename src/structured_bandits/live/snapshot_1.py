@@ -12,7 +12,7 @@ from typing import Any
 from structured_bandits.errors import FileFormatError
 
 
-def upgraded(saved: dict[str, Any], learned: list[str], ours: bool) -> dict[str, Any]:
+def from_first(saved: dict[str, Any], learned: list[str], ours: bool) -> dict[str, Any]:
     """Return a snapshot of version 1 in the form of version 2.
 
     `learned` are the fields to pick; `ours` are policies of the library, whose states had pulls and sums
@@ -41,8 +41,7 @@ def upgraded(saved: dict[str, Any], learned: list[str], ours: bool) -> dict[str,
                 "told": told,
             },
             "counters": {
-                name: counters[f"_{name}"]
-                for name in ("plans", "next_id", "extra_in_plan", "extra", "empty")
+                name: counters[f"_{name}"] for name in ("plans", "next_id", "extra", "empty")
             },
             "pending": {
                 "id": [each["id"] for each in saved["pending"]],

@@ -21,17 +21,21 @@ from structured_bandits.policies.base import (
     checked_scale,
     checked_widths,
     flagged,
+    intervals_at,
     registered,
     width_in_words,
 )
 from structured_bandits.policies.phases import (
     MOST_PULLS,
+    Presence,
+    all_present,
     check_first_phase,
     check_phase,
     copy_flags,
     find_best_arms,
     keep_only,
     largest_gap,
+    note_here,
     phase_target,
     top_up,
 )
@@ -75,6 +79,7 @@ class ASAEState(NamedTuple):
     counted: Ints  # pulls that phases count
     candidates: Flags  # arms that are best in some model
     carried: Flags  # best arms of the last set computed
+    presence: Presence
     box: Box
     found: Flags
     notes: Any  # of the cells
@@ -164,6 +169,10 @@ class ASAE(StructuredPolicy, _ASAE):
         """Return the arms that have not been eliminated in this period."""
         return flagged(state.active)
 
+    def level_now(self, state: ASAEState, t: int) -> Intervals:
+        """Return the intervals of the period; of the first one before the start."""
+        return intervals_at(self, max(state.exponent[0], 1.0) * LOG_2)
+
     def init(self) -> ASAEState:
         """Return a fresh state; the first plan opens the first period."""
         arms = self.cells.arm_count()
@@ -177,6 +186,7 @@ class ASAE(StructuredPolicy, _ASAE):
             np.zeros(arms, np.int64),
             candidates,
             candidates.copy(),
+            all_present(arms),
             fresh_box(arms),
             np.zeros(arms, np.bool_),
             self.cells.fresh_notes(),
@@ -219,7 +229,8 @@ class ASAE(StructuredPolicy, _ASAE):
                 empty += open_period(self, state, t)
             budget = width_budget(self.alpha, self.sigma, state.exponent[0] * LOG_2)
             target = phase_target(budget, self.beta, gap, state.phase[0])
-            if top_up(state.counted, state.active, target, quota):
+            note_here(state.active, state.presence)
+            if top_up(state.counted, state.presence.here, target, quota):
                 if self.truncate:
                     first_pulls(quota, state.ends[0] - t, quota)
                 return empty
@@ -252,11 +263,19 @@ def rebuild(policy: Any, state: ASAEState, budget: float) -> bool:
 
 @compilable
 def open_period(policy: Any, state: ASAEState, t: int) -> int:
-    """Begin the next period (Algorithm 2, lines 3 and 5); return 1 if its first set is empty."""
+    """Begin the next period (Algorithm 2, lines 3 and 5); return 1 if its first set is empty.
+
+    If more pulls were taken in at once than it has, the one in which they end.
+    """
     growth = 1.0 + policy.eta
-    state.exponent[0] = 1.0 if state.exponent[0] == 0.0 else state.exponent[0] * growth
+    first = state.exponent[0] == 0.0
+    begin = state.ends[0] if policy.truncate and not first else t
+    state.exponent[0] = 1.0 if first else state.exponent[0] * growth
     if policy.by_length:
-        state.ends[0] = t + period_length(state.exponent[0])
+        state.ends[0] = begin + period_length(state.exponent[0])
+        while state.ends[0] <= t:
+            state.exponent[0] *= growth
+            state.ends[0] += period_length(state.exponent[0])
     else:
         while period_length(state.exponent[0]) <= t:
             state.exponent[0] *= growth

@@ -25,7 +25,7 @@ from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_above, checked_count
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import width_budget
-from structured_bandits.planning.intervals import Chernoff, Hoeffding
+from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
@@ -47,6 +47,9 @@ class Policy(Record):
       engine has to count references, which makes short plans slower (docs/design.md);
     - `randomised`: it draws from `rng`, so equal rewards may give different play;
     - `needs_squares`: it uses sums of squared rewards, so they must be known;
+    - `in_order`: it must be told results in the order in which they were asked: the agent calls
+      `hear(state, seen)` when a reward arrives and `settle(state, seen)` in asked order, instead of
+      `observe`;
     - `asks`: the questions that it asks of a structure's cells (structures/questions.py);
     - `learned`: the fields of its state that hold what it has learned; a snapshot saves them. The other
       fields are scratch memory, which `restore` makes anew;
@@ -58,6 +61,7 @@ class Policy(Record):
     takes_memory: ClassVar[bool] = False
     randomised: ClassVar[bool] = False
     needs_squares: ClassVar[bool] = False
+    in_order: ClassVar[bool] = False
     asks: ClassVar[tuple[str, ...]] = ()
     learned: ClassVar[tuple[str, ...]] = ("data",)
     absent_parameters: ClassVar[dict[str, Any]] = {}
@@ -117,6 +121,13 @@ class Policy(Record):
     def active_arms(self, state: Any, t: int) -> tuple[int, ...]:
         """Return the arms that the policy may still play for good reason after `t` pulls."""
         return tuple(range(self.n_arms))
+
+    def level_now(self, state: Any, t: int) -> Intervals:
+        """Return the confidence intervals that the policy goes by after `t` pulls.
+
+        Those of KL-UCB (of UCB, for Gaussian rewards) if it has none of its own.
+        """
+        return intervals_at(self, math.log(t + 1))
 
     def width(self) -> str:
         """Return the confidence radius in words, for tables."""
@@ -236,6 +247,17 @@ def checked_widths(confidence: Any, rewards: Rewards) -> Hoeffding | Chernoff:
             "confidence='hoeffding'"
         )
     return Chernoff(0.0, rewards.bottom, width)
+
+
+def intervals_at(policy: Any, log_clock: float) -> Intervals:
+    """Return the intervals of a policy with `widths` and `alpha` at this clock, or those of KL-UCB."""
+    if hasattr(policy, "widths"):
+        level: Intervals = policy.widths.at(width_budget(policy.alpha, policy.sigma, log_clock))
+        return level
+    if not math.isfinite(policy.bottom):
+        return Hoeffding(width_budget(0.5, policy.sigma, log_clock))
+    width = policy.top - policy.bottom
+    return Chernoff(width_budget(0.5, width / 2.0, log_clock), policy.bottom, width)
 
 
 def width_in_words(policy: Any, clock: str) -> str:

@@ -19,7 +19,14 @@ from structured_bandits.policies.base import (
     registered,
     structure_and_arms,
 )
-from structured_bandits.policies.phases import MOST_PULLS, largest_gap, top_up
+from structured_bandits.policies.phases import (
+    MOST_PULLS,
+    Presence,
+    all_present,
+    largest_gap,
+    note_here,
+    top_up,
+)
 from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
 
@@ -30,6 +37,7 @@ class ImprovedUCBState(NamedTuple):
     data: Data
     active: Flags
     round: Ints  # one number
+    presence: Presence
 
 
 @compilable
@@ -77,7 +85,8 @@ class ImprovedUCB(Policy, _ImprovedUCB):
     n_m = ceil(2 (2 sigma)^2 log(n D^2) / D^2) pulls; an arm goes if its mean is more than twice the
     radius 2 sigma sqrt(log(n D^2) / (2 n_m)) below the highest. Other ranges are scaled to this.
     There are floor(log2(n / e) / 2) + 1 rounds; then, or when one arm is left, the best arm still in
-    is played to the end.
+    is played to the end. Arms that are away stay in: rounds are decided among those that are here, and
+    the last one again when an arm is back.
     """
 
     learned = ("data", "active", "round")
@@ -115,6 +124,7 @@ class ImprovedUCB(Policy, _ImprovedUCB):
             fresh_data(self.n_arms),
             np.ones(self.n_arms, np.bool_),
             np.zeros(1, np.int64),
+            all_present(self.n_arms),
         )
 
     def check_learned(self, state: ImprovedUCBState, t: int) -> None:
@@ -130,20 +140,26 @@ class ImprovedUCB(Policy, _ImprovedUCB):
         last = last_round(self.horizon)
         data = state.data
         while True:
+            note_here(state.active, state.presence)
+            here = state.presence.here
             survivors = 0
             for arm in range(self.n_arms):
-                survivors += state.active[arm]
-                quota[arm] = self.horizon if state.active[arm] else 0
+                survivors += here[arm]
+                quota[arm] = self.horizon if here[arm] else 0
             if survivors == 1:
                 return 0
             target, radius = round_of(self, state.round[0])
-            if top_up(data.pulls, state.active, target, quota):
+            if top_up(data.pulls, here, target, quota):
                 return 0
-            best = best_mean(data, state.active)
+            best = best_mean(data, here)
             highest = data.sums[best] / data.pulls[best]
+            absent = 0
             for arm in range(self.n_arms):
-                if state.active[arm]:
+                if here[arm]:
                     mean = data.sums[arm] / data.pulls[arm]
                     worse = mean + radius < highest - radius
                     state.active[arm] = arm == best if state.round[0] == last else not worse
-            state.round[0] += 1
+                else:
+                    absent += state.active[arm]
+            if state.round[0] < last or absent == 0:
+                state.round[0] += 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from structured_bandits.arrays import Flags, Ints
 from structured_bandits.compilable import compilable
@@ -14,6 +16,34 @@ from structured_bandits.structures.questions import Cells
 
 MOST_PULLS = 1 << 52  # more than any horizon; sums over two thousand arms still fit 64 bits
 MOST_PHASES = 1000  # the smallest budget grows from 1e-300 to 2^52 in fewer
+
+
+class Presence(NamedTuple):
+    """Which arms can be pulled; scratch memory of a state, in which a live agent writes `away`."""
+
+    away: Flags  # arms that plans leave out
+    here: Flags  # active arms that are not away; all active ones if none is here
+
+
+def all_present(arms: int) -> Presence:
+    """Return that no arm is away."""
+    return Presence(np.zeros(arms, np.bool_), np.zeros(arms, np.bool_))
+
+
+@compilable
+def note_here(active: Flags, presence: Presence) -> None:
+    """Note which active arms are here.
+
+    Phases end without those that are away, and the first plan after they are back makes up for it. That
+    is sound where sets are made from the pulls that were made, whatever their number. If all active arms
+    are away, they are waited for.
+    """
+    anyone = False
+    for arm in range(len(active)):
+        presence.here[arm] = active[arm] and not presence.away[arm]
+        anyone = anyone or presence.here[arm]
+    if not anyone:
+        copy_flags(active, presence.here)
 
 
 @compilable

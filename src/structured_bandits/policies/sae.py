@@ -18,15 +18,19 @@ from structured_bandits.policies.base import (
     checked_scale,
     checked_widths,
     flagged,
+    intervals_at,
     registered,
     width_in_words,
 )
 from structured_bandits.policies.phases import (
+    Presence,
+    all_present,
     check_first_phase,
     check_phase,
     find_best_arms,
     keep_only,
     largest_gap,
+    note_here,
     phase_target,
     top_up,
 )
@@ -41,6 +45,7 @@ class SAEState(NamedTuple):
     data: Data
     active: Flags
     phase: Ints  # one number
+    presence: Presence
     box: Box
     found: Flags
     notes: Any  # of the cells
@@ -108,6 +113,10 @@ class SAE(StructuredPolicy, _SAE):
         """Return the arms that have not been eliminated."""
         return flagged(state.active)
 
+    def level_now(self, state: SAEState, t: int) -> Intervals:
+        """Return the intervals of the horizon."""
+        return intervals_at(self, math.log(self.horizon))
+
     def init(self) -> SAEState:
         """Return a fresh state: the arms that are best in some model are active."""
         arms = self.cells.arm_count()
@@ -115,6 +124,7 @@ class SAE(StructuredPolicy, _SAE):
             fresh_data(arms),
             candidate_arms(self.cells),
             np.zeros(1, np.int64),
+            all_present(arms),
             fresh_box(arms),
             np.zeros(arms, np.bool_),
             self.cells.fresh_notes(),
@@ -136,7 +146,8 @@ class SAE(StructuredPolicy, _SAE):
         empty = 0
         while True:
             target = phase_target(budget, self.beta, gap, state.phase[0])
-            if top_up(state.data.pulls, state.active, target, quota):
+            note_here(state.active, state.presence)
+            if top_up(state.data.pulls, state.presence.here, target, quota):
                 return empty
             find_best_arms(self.cells, state.data, level, state.box, state.found, state.notes)
             empty += keep_only(state.active, state.found)

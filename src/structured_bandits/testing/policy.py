@@ -18,7 +18,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.environments.tape import Tape
 from structured_bandits.live.agent import Agent
-from structured_bandits.live.snapshot import learned_arrays
+from structured_bandits.live.learned import learned_arrays
 from structured_bandits.policies.form import check_policy as check_form
 from structured_bandits.records import Record
 from structured_bandits.simulation.blocks import needs_python

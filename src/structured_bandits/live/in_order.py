@@ -1,0 +1,74 @@
+"""Results in the order in which their decisions were asked: what is told early waits for its turn.
+
+Rewards that come late may say something by when they come (clicks at once, their absence never), so
+whoever tests the rewards must take them in the order of asking. A result is *settled* as soon as no
+earlier decision is out any more; cancelled decisions are passed over.
+
+Rewards that wait are kept by the number of their decision, 12 bytes for each decision since the oldest
+one that is out: a reward that never comes makes all later ones wait until it is cancelled or expires.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+
+NOTHING = -1  # instead of an arm: the decision is out, or was cancelled
+
+
+class WaitingResults:
+    """Rewards that were told while an earlier decision was out."""
+
+    def __init__(self) -> None:
+        self._arms = array("i")
+        self._rewards = array("d")
+        self._first = 0  # the decision of row 0
+        self._start = 0  # rows before this one are settled
+        self._waiting = 0
+
+    def add(self, decision_id: int, arm: int, reward: float, oldest: int) -> None:
+        """Keep a reward; `oldest` is the first decision that is out, an earlier one."""
+        if not self._waiting:
+            self._clear(oldest)
+        missing = decision_id - self._first - len(self._arms) + 1
+        if missing > 0:
+            self._arms.extend([NOTHING] * missing)
+            self._rewards.extend([0.0] * missing)
+        row = decision_id - self._first
+        self._arms[row], self._rewards[row] = arm, reward
+        self._waiting += 1
+
+    def settled_before(self, oldest: int | None) -> Iterator[tuple[int, float]]:
+        """Yield arm and reward of those that need not wait longer, in asked order; they are gone then.
+
+        `oldest` is the first decision that is out, None if there is none.
+        """
+        end = len(self._arms) if oldest is None else min(oldest - self._first, len(self._arms))
+        while self._waiting and self._start < end:
+            row = self._start
+            self._start += 1
+            if self._arms[row] != NOTHING:
+                self._waiting -= 1
+                yield self._arms[row], self._rewards[row]
+        if not self._waiting:
+            self._clear(0)
+        elif 2 * self._start > len(self._arms) + 64:
+            del self._arms[: self._start], self._rewards[: self._start]
+            self._first += self._start
+            self._start = 0
+
+    def __len__(self) -> int:
+        return self._waiting
+
+    def columns(self) -> dict[str, list[int] | list[float]]:
+        """Return what waits, column by column."""
+        rows = [row for row in range(self._start, len(self._arms)) if self._arms[row] != NOTHING]
+        return {
+            "id": [self._first + row for row in rows],
+            "arm": [self._arms[row] for row in rows],
+            "reward": [self._rewards[row] for row in rows],
+        }
+
+    def _clear(self, first: int) -> None:
+        del self._arms[:], self._rewards[:]
+        self._first, self._start = first, 0
