@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.live.snapshot import learned_arrays
+from structured_bandits.live.learned import copied_state
 
 NUMBERS = (bool, int, float, np.generic)
 
@@ -20,13 +20,7 @@ def copied(policy: Any, spare: Any, state: Any) -> Any:
     """Return a copy of a state; `spare` is another state of the policy, whose memory it may take."""
     if holds_arrays(state):
         return copied_whole(policy, spare, state)
-    fresh = policy.init()
-    pairs = zip(learned_arrays(policy, fresh), learned_arrays(policy, state), strict=True)
-    for (_, target), (_, source) in pairs:
-        target[...] = source
-    if hasattr(policy, "restore"):
-        policy.restore(fresh)
-    return fresh
+    return copied_state(policy, state)
 
 
 def copied_whole(policy: Any, spare: Any, state: Any) -> Any:

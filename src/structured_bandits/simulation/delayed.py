@@ -97,13 +97,18 @@ def play_late(
         due = decisions[pull, FIRST]
         while stale or due != NONE:
             if stale:
-                counts[EMPTY] += plan_anew(policy, state, game, desk)
+                now = Now(counts[REWARDS], worth_planning(game.planning, counts))
+                counts[EMPTY] += make_plan(policy, state, now, desk.quota, game.rng)
+                begin_plan(desk)
                 stale = False
             else:
                 stale = tell(policy, state, desk, due)
                 due = decisions[due, FOLLOWING]
         if not next_is_planned(counts) and counts[LEFT_AHEAD] == 0:
-            plan_ahead(policy, state, game, desk)
+            copy = copied(policy, desk.spare, state)
+            t = counts[REWARDS] + assume(policy, copy, desk, game.middle)
+            make_plan(policy, copy, Now(t, 1), desk.quota_ahead, game.rng)
+            begin_plan_ahead(policy, desk)
         arm = ask(desk, pull)
         paid = game.world.draw(arm, record.pulls[arm], 1, game.rng)
         delay = game.world.draw_delay(arm, paid.total, game.rng)
@@ -198,30 +203,29 @@ def tell(policy: PolicyLike, state: Any, desk: Desk, decision: int) -> bool:
 
 
 @compilable
-def plan_anew(policy: PolicyLike, state: Any, game: Game, desk: Desk) -> int:
-    """Plan from what was learned; return the number of empty sets met.
+def worth_planning(planning: bool, counts: Ints) -> int:
+    """Return how many pulls of a plan may be followed.
 
-    While rewards are out such a plan is not followed, as each of them makes another: one pull will do.
+    While rewards are out only one, if any, as each of them makes another plan.
     """
-    counts = desk.counts
-    now = Now(counts[REWARDS], MOST_PULLS if game.planning and counts[OUT] == 0 else 1)
-    empty = make_plan(policy, state, now, desk.quota, game.rng)
-    counts[LEFT] = started(desk.quota, desk.handed)
-    counts[PLANS] += 1
-    counts[STRAYS] = counts[OUT]
-    return empty
+    return MOST_PULLS if planning and counts[OUT] == 0 else 1
 
 
 @compilable
-def plan_ahead(policy: PolicyLike, state: Any, game: Game, desk: Desk) -> None:
-    """Plan on a copy of the state; pull by pull, which decides the same as a plan of many pulls."""
+def begin_plan(desk: Desk) -> None:
+    """Begin to hand out a new plan, with which nothing that is out has to do."""
     counts = desk.counts
-    copy = copied(policy, desk.spare, state)
-    t = counts[REWARDS] + assume(policy, copy, desk, game.middle)
-    make_plan(policy, copy, Now(t, 1), desk.quota_ahead, game.rng)
+    counts[LEFT] = started(desk.quota, desk.handed)
+    counts[PLANS] += 1
+    counts[STRAYS] = counts[OUT]
+
+
+@compilable
+def begin_plan_ahead(policy: PolicyLike, desk: Desk) -> None:
+    """Begin to hand out a new plan beyond the plan."""
     left = started(desk.quota_ahead, desk.handed_ahead)
-    counts[LEFT_AHEAD] = most_ahead(policy, left)
-    counts[PLANS_AHEAD] += 1
+    desk.counts[LEFT_AHEAD] = most_ahead(policy, left)
+    desk.counts[PLANS_AHEAD] += 1
 
 
 @compilable
