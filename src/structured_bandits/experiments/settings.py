@@ -25,7 +25,13 @@ from structured_bandits.errors import (
     StructuredBanditsError,
 )
 from structured_bandits.experiments.policies import build_policy, keys_of
-from structured_bandits.experiments.worlds import Named, Problem, RandomProblems, read_problem
+from structured_bandits.experiments.worlds import (
+    Delays,
+    Named,
+    Problem,
+    RandomProblems,
+    read_problem,
+)
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
 
@@ -38,12 +44,16 @@ KEYS = {
     "truth": (str, int, float, list, dict),
     "rewards": str,
     "sigma": (int, float),
+    "delay": (int, float, list, dict),
+    "delay_failures": (int, float, list, dict),
     "horizon": int,
     "runs": int,
     "checkpoints": int,
     "policies": dict,
     "presets": dict,
 }
+#: The keys, besides those that have a field of their own, that decide the numbers.
+DECIDING = ("truth", "rewards", "sigma", "delay", "delay_failures", "structure")
 FIGURES = ("regret", "pulls", "structure")
 NOTHING_NAMED: Named = MappingProxyType({})
 
@@ -189,6 +199,7 @@ def _experiment(
         content.get("truth"),
         content.get("rewards", "bernoulli"),
         checked_above("sigma", content.get("sigma", 0.5), 0.0),
+        Delays(content.get("delay"), content.get("delay_failures")),
         named,
     )
     if figure == "structure" and isinstance(problem, RandomProblems):
@@ -207,7 +218,7 @@ def _experiment(
         checkpoints=checked_count("checkpoints", content.get("checkpoints", 200)),
         problem=problem,
         specs=specs,
-        plain={key: content.get(key) for key in ("truth", "rewards", "sigma", "structure")},
+        plain={key: content.get(key) for key in DECIDING},
     )
     with warnings.catch_warnings():  # random structures leave [0, 1] on purpose
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)

@@ -6,14 +6,17 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structured_bandits.environments.bernoulli import Bernoulli
+from structured_bandits.environments.delayed import Delayed
+from structured_bandits.environments.delays import GeometricDelay, checked_delay
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.information.truth import true_means
+from structured_bandits.protocol import WorldLike
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.files.load import reader
 from structured_bandits.structures.files.paths import shortened
@@ -28,6 +31,12 @@ class Problem:
     structure: Structure
     truth: Any
     world: Bernoulli | Gaussian
+    late: Delayed | None = None  # the world with its delays, if rewards come late
+
+    @property
+    def played(self) -> WorldLike:
+        """The world in which policies play."""
+        return self.late or self.world
 
 
 @dataclass(frozen=True)
@@ -37,12 +46,21 @@ class RandomProblems:
     draw: Callable[[np.random.Generator], Problem]
 
 
+class Delays(NamedTuple):
+    """How late rewards come, as an experiment file writes it."""
+
+    usual: Any  # None for at once
+    failures: Any  # None for as late as others
+
+
+NO_DELAYS = Delays(None, None)
+
 #: Structures that experiment files may name instead of a file, and random problems.
 Named = Mapping[str, Callable[[], Structure] | RandomProblems]
 
 
 def read_problem(
-    path: Path, name: Any, truth: Any, rewards: str, sigma: float, named: Named
+    path: Path, name: Any, truth: Any, rewards: str, sigma: float, delays: Delays, named: Named
 ) -> Problem | RandomProblems:
     """Return the problem of an experiment file.
 
@@ -57,6 +75,8 @@ def read_problem(
     elif name in named:
         known = named[name]
         if isinstance(known, RandomProblems):
+            if delays != NO_DELAYS:
+                raise FileFormatError(f"{path}, structure={name!r}: its rewards come at once")
             return known
         structure = known()
     elif ":" in name and not os.path.isfile(path.parent / name):
@@ -72,7 +92,29 @@ def read_problem(
         truth = _place(path, structure, truth)
     means = true_means(structure, truth)
     world = Bernoulli(means) if rewards == "bernoulli" else Gaussian(means, sigma)
-    return Problem(structure, truth, world)
+    return Problem(structure, truth, world, _late_world(path, world, delays))
+
+
+def _late_world(path: Path, world: Bernoulli | Gaussian, delays: Delays) -> Delayed | None:
+    if delays == NO_DELAYS:
+        return None
+    if delays.failures is not None and isinstance(world, Gaussian):
+        raise FileFormatError(f"{path}, delay_failures: Gaussian rewards have no lowest one")
+    usual = 0 if delays.usual is None else _delay(path, "delay", delays.usual)
+    failures = delays.failures
+    return Delayed(
+        world, usual, None if failures is None else _delay(path, "delay_failures", failures)
+    )
+
+
+def _delay(path: Path, key: str, written: Any) -> Any:
+    """Return a delay as `Delayed` takes it; errors name the key of the file."""
+    delay = written
+    if isinstance(written, dict):
+        check_keys(written, f"{path}, {key}", ("geometric",), ())
+        delay = GeometricDelay(written["geometric"])
+    checked_delay(f"{path}, {key}", delay)
+    return delay
 
 
 def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.arrays import Floats, Ints
 from structured_bandits.environments.base import declared_range
 from structured_bandits.errors import RewardError
 from structured_bandits.live.results import checked_results
 from structured_bandits.planning.streaks import Streak
-from structured_bandits.protocol import Now, Outcome, Paid
+from structured_bandits.protocol import Now, Outcome, Paid, Seen
+from structured_bandits.simulation.delayed import comes_late
 from structured_bandits.simulation.engine import draw_until_misses, drawing_for
 from structured_bandits.testing.failures import blamed, require
 from structured_bandits.testing.play import play_in
@@ -34,7 +35,7 @@ def check_world(world: Any, *, compiled: bool = True, draws: int = 4000) -> None
     What is checked: that `draw` returns a `Paid` with the number of pulls, and a sum and squares that
     rewards in the range can have; that the average is the mean which `means` tells; that blocks have
     the mean and the variance of single draws (or, in a world without chance, their very sum); that
-    `draw_until` stops where it should; that Python and compiled code draw the same from the same
+    `draw_until` stops where it should; that `draw_delay`, if there is one, draws whole numbers; that Python and compiled code draw the same from the same
     generator, and from no other; that the world can be pickled. Averages may be off by six standard
     errors; the seeds are fixed.
     """
@@ -49,6 +50,8 @@ def check_world(world: Any, *, compiled: bool = True, draws: int = 4000) -> None
                 _check_sums(world, name, arm)
             if drawing_for(type(world)) is draw_until_misses:
                 _check_stops(world, name, arm, draws // 4)
+        if comes_late(type(world)):
+            _check_delays(world, name)
     _check_value(world, name)
     if compiled:
         _check_compiled(world, name)
@@ -256,6 +259,22 @@ def _check_value(world: Any, name: str) -> None:
             )
 
 
+def _check_delays(world: Any, name: str) -> None:
+    """Is each delay a whole number of pulls, and drawn from the generator only?"""
+    for seed in range(20):
+        arm = seed % len(world.means)
+        reward = world.draw(arm, 0, 1, _generator(seed)).total
+        how = _how(f"world.draw_delay({arm}, {reward!r}, rng)", seed)
+        with blamed(f"draw_delay of {name}", how):
+            one, two = (world.draw_delay(arm, reward, _generator(seed)) for _ in range(2))
+        require(
+            isinstance(one, (int, np.integer)) and one >= 0 and one == two,
+            f"draw_delay of {name} must return a whole number of pulls from 0, drawn from rng only.",
+            f"With the same generator it returned {one!r} and {two!r}.",
+            how,
+        )
+
+
 def _check_compiled(world: Any, name: str) -> None:
     """Play a policy whose every step depends on all that was paid, in Python and compiled."""
     pulls = min(400, _longest(world))
@@ -301,6 +320,19 @@ class Echo(NamedTuple):
         """Note what was paid."""
         state.last[0] = outcome.total
         state.last[1] = outcome.squares
+
+    def plan(self, state: EchoState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
+        """Choose an arm by what was paid, in a world whose rewards come late."""
+        streak = self.streak(state, now, rng)
+        quota[:] = 0
+        quota[streak.arm] = 1
+        return 0
+
+    def observe(self, state: EchoState, seen: Seen) -> None:
+        """Note what was paid, and when."""
+        for arm in range(self.n_arms):
+            state.last[0] = (3.0 * state.last[0] + seen.sums[arm]) % 1e6
+            state.last[1] = (3.0 * state.last[1] + seen.squares[arm]) % 1e6
 
 
 def _longest(world: Any) -> int:
