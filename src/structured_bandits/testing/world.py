@@ -35,9 +35,9 @@ def check_world(world: Any, *, compiled: bool = True, draws: int = 4000) -> None
     What is checked: that `draw` returns a `Paid` with the number of pulls, and a sum and squares that
     rewards in the range can have; that the average is the mean which `means` tells; that blocks have
     the mean and the variance of single draws (or, in a world without chance, their very sum); that
-    `draw_until` stops where it should; that `draw_delay`, if there is one, draws whole numbers; that Python and compiled code draw the same from the same
-    generator, and from no other; that the world can be pickled. Averages may be off by six standard
-    errors; the seeds are fixed.
+    `draw_until` stops where it should; that `draw_delay`, if there is one, draws whole numbers; that
+    Python and compiled code draw the same from the same generator, and from no other; that the world
+    can be pickled. Averages may be off by six standard errors; the seeds are fixed.
     """
     name = type(world).__name__
     _check_means(world, name)
@@ -268,7 +268,7 @@ def _check_delays(world: Any, name: str) -> None:
         with blamed(f"draw_delay of {name}", how):
             one, two = (world.draw_delay(arm, reward, _generator(seed)) for _ in range(2))
         require(
-            isinstance(one, (int, np.integer)) and one >= 0 and one == two,
+            isinstance(one, (int, np.integer)) and bool(one >= 0) and bool(one == two),
             f"draw_delay of {name} must return a whole number of pulls from 0, drawn from rng only.",
             f"With the same generator it returned {one!r} and {two!r}.",
             how,
