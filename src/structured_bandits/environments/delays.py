@@ -14,6 +14,7 @@ from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_at_least, checked_count
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
+from structured_bandits.records import Record
 
 NEVER = 1 << 60  # pulls: beyond any horizon, and a pull number can be added
 LONGEST_MEAN = 1e12
@@ -33,11 +34,13 @@ class GeometricDelay(NamedTuple):
     mean: float
 
 
-class DelayLaw(NamedTuple):
-    """Delays drawn from `values` with replacement; without any, a geometric law."""
-
+class _DelayLaw(NamedTuple):
     values: Ints  # in pulls; NEVER for rewards that do not come
     log_stay: float  # the logarithm of q of the geometric law
+
+
+class DelayLaw(Record, _DelayLaw):
+    """Delays drawn from `values` with replacement; without any, a geometric law."""
 
 
 def checked_delay(name: str, delay: Any) -> DelayLaw:
