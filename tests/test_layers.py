@@ -25,6 +25,7 @@ LAYERS = [
         "warn",
         "protocol",
         "writing",
+        "text_tables",
     },
     {"planning", "programs"},
     {"structures"},

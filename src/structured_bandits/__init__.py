@@ -25,6 +25,8 @@ from structured_bandits.errors import (
     StructureError,
 )
 from structured_bandits.live.agent import Agent, Decision
+from structured_bandits.live.likely import LikelyModel
+from structured_bandits.live.logs import Learned
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.ids import IDS
@@ -115,6 +117,8 @@ __all__ = [
     "GeometricDelay",
     "GreedyMLE",
     "ImprovedUCB",
+    "Learned",
+    "LikelyModel",
     "MeansOutsideUnitIntervalWarning",
     "MissingExtraError",
     "ModelTS",

@@ -379,7 +379,7 @@ def test_empty_sets_are_counted_as_they_are_met() -> None:
 
 def test_very_many_pending_decisions_are_small_and_come_back() -> None:
     """A million of them take at most 40 MB: 40 bytes each."""
-    policy, count = sb.UCB(10), 50_000
+    policy, count = sb.ImprovedUCB(10, 10**6), 50_000
     agent = sb.Agent(policy)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]

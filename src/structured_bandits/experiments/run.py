@@ -17,7 +17,6 @@ from structured_bandits.experiments.saved_runs import (
 )
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.extras import needs
-from structured_bandits.plots.labels import printable
 from structured_bandits.report.figures import (
     draw_figure,
     figure_files,
@@ -31,6 +30,7 @@ from structured_bandits.report.page import Page, check_page, write_page
 from structured_bandits.report.records import Problem, Shown
 from structured_bandits.report.tables import regret_text
 from structured_bandits.simulation.result import Result
+from structured_bandits.text_tables import printable
 from structured_bandits.writing import check_files, safe_name, sweep_unfinished
 
 Say = Callable[[str], None]

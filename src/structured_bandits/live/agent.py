@@ -12,14 +12,20 @@ later decision.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Ints
+from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.checks import checked_count
-from structured_bandits.errors import DecisionError, ParameterError, RewardError
+from structured_bandits.errors import (
+    DecisionError,
+    FileFormatError,
+    ParameterError,
+    RewardError,
+)
 from structured_bandits.live.ahead import (
     NO_ARM,
     LookAhead,
@@ -29,7 +35,10 @@ from structured_bandits.live.ahead import (
     plan_ahead,
 )
 from structured_bandits.live.available import allowed_arms
+from structured_bandits.live.bounds import open_box, shown_intervals
 from structured_bandits.live.in_order import WaitingResults
+from structured_bandits.live.likely import likely_models, rewards_of
+from structured_bandits.live.logs import Learned, read_log
 from structured_bandits.live.pending import (
     EXTRA,
     PLAN,
@@ -40,11 +49,15 @@ from structured_bandits.live.pending import (
 )
 from structured_bandits.live.restricted import optimistic_arm
 from structured_bandits.live.results import check_total, checked_results, checked_reward
+from structured_bandits.live.saved import read_snapshot
 from structured_bandits.live.snapshot import from_snapshot, to_snapshot
+from structured_bandits.live.view import describe
+from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
 from structured_bandits.structures.base import index_of
+from structured_bandits.writing import write_whole
 
 
 class Decision(NamedTuple):
@@ -220,12 +233,21 @@ class Agent:
         """The arms that are parked."""
         return tuple(np.flatnonzero(self._parked).tolist())
 
-    def learn(self, pulls: Any, sums: Any, squares: Any = None) -> None:
+    def learn(self, pulls: Any, sums: Any = None, squares: Any = None) -> Learned | None:
         """Take in a whole plan's results, or logged data: pulls and sums of rewards per arm.
 
         `squares` are the sums of the squared rewards. They may be left out unless the policy uses
         them; for rewards of 0 and 1 they are the sums.
+
+        A single argument is a log: a data frame, or the path of a CSV file. It names the arms in a
+        column `arm` and has either a `reward` in each row, or `pulls` and their `sum` (and, if they are
+        known, their `squares`); rows of one arm add up. What was read is returned. A log with an unknown
+        name, an empty cell or a reward outside the range is refused as a whole.
         """
+        if sums is None:
+            log = read_log(pulls, self._names, self._range)
+            self.learn(log.pulls, log.sums, log.squares)
+            return log.learned(self._names)
         if squares is None and getattr(self.policy, "family", None) == "bernoulli":
             squares = sums
         if squares is None and getattr(self.policy, "needs_squares", False):
@@ -242,6 +264,7 @@ class Agent:
             self._t += count
             self._settle_many(seen)
             self._make_plan()
+        return None
 
     @property
     def plan(self) -> Ints:
@@ -263,6 +286,56 @@ class Agent:
         return self._seen.pulls.copy()
 
     @property
+    def sums(self) -> Floats:
+        """The sum of the rewards of each arm."""
+        return self._seen.sums.copy()
+
+    @property
+    def means(self) -> Floats:
+        """The mean reward of each arm, nan where there was none."""
+        pulls = self._seen.pulls
+        return np.divide(self._seen.sums, pulls, out=np.full(len(pulls), math.nan), where=pulls > 0)
+
+    @property
+    def intervals(self) -> Floats:
+        """Where the mean of each arm can be (arms × 2), cut to the range of rewards.
+
+        Of UCB, SUCB, UCBC, KLUCBC, TSC, SAE and ASAE the intervals by which they judge arms or models at
+        this moment, with their own alpha, clock and kind of confidence. Of all others the intervals
+        that hold together and for ever with probability 0.95: for K arms and T rewards of mean m,
+        scaled to [0, 1], the means q with T d(m, q) < log(40 K sqrt(T)), d the divergence of coins; for
+        Gaussian rewards those within sigma sqrt((1 + 1/T) (2 log(20 K) + log(T + 1)) / T) of m. An arm
+        that was never pulled has the whole range.
+        """
+        return shown_intervals(open_box(self.policy, self._state, self._data), self._range)
+
+    @property
+    def fitting_models(self) -> Any:
+        """The models whose means are strictly inside the `intervals` of all arms, before these are cut.
+
+        Of a table their names, of curves the intervals of parameters (whether their ends fit is not
+        said), of polytopes the names of the pieces in which there are some, of a product such a tuple
+        for each group; None if the policy knows no structure.
+        """
+        structure = getattr(self.policy, "structure", None)
+        if structure is None:
+            return None
+        return structure.models_in(open_box(self.policy, self._state, self._data))
+
+    @property
+    def likely_models(self) -> Any:
+        """How likely the models are if one of them is right.
+
+        Of a table the posterior weights by name, the likeliest first: from the prior of ModelTS,
+        UncertainModelTS and IDS, otherwise from equal weights (`temper` and `trust` do not count). Of
+        curves the most likely model (`LikelyModel`), None before the first reward; of a product a
+        tuple with the answer for each group. None of polytopes: their models have no weights here.
+        """
+        structure = getattr(self.policy, "structure", None)
+        prior = getattr(self.policy, "model_prior", None)
+        return likely_models(structure, self._data, rewards_of(self.policy), prior)
+
+    @property
     def active_arms(self) -> tuple[int, ...]:
         """The arms that are still in the race."""
         if not hasattr(self.policy, "active_arms"):
@@ -274,7 +347,7 @@ class Agent:
     def empty(self) -> int:
         """How often no model, or none with an arm still active, fitted the data.
 
-        More than 0 is a sign that the structure is wrong.
+        More than 0 is a sign that the structure may be wrong; it is no test.
         """
         return self._empty
 
@@ -294,6 +367,48 @@ class Agent:
         agent._prepare(policy)
         from_snapshot(agent, text)
         return agent
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the agent into a file, whole or not at all: what `to_json` returns."""
+        write_whole(path, self.to_json() + "\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], policy: PolicyLike) -> Agent:
+        """Restore an agent from a file that `save` has written; `policy` must be the same."""
+        text = read_snapshot(path)
+        try:
+            return cls.from_json(text, policy)
+        except FileFormatError as error:
+            raise FileFormatError(f"{path}: {error}") from None
+
+    def describe(self) -> str:
+        """Return what was seen, what is known of arms and models: sentences and a table.
+
+        >>> import structured_bandits as sb
+        >>> structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"])
+        >>> agent = sb.Agent(sb.SUCB(structure, alpha=0.5))
+        >>> agent.learn(pulls=[40, 10], sums=[34, 2])
+        >>> print(agent.describe())
+        The agent plays SUCB(FiniteStructure(2 models × 2 arms, 2 arms best in some model), alpha=0.5,
+        reward_range=(0.0, 1.0), sigma=0.5, confidence='hoeffding').
+        It has seen 50 rewards and waits for no more.
+        <BLANKLINE>
+        arm     pulls  mean  interval     in the race
+        ------  -----  ----  -----------  -----------
+        tea     40     0.85  0.6283 to 1  yes
+        coffee  10     0.2   0 to 0.6434  no
+        <BLANKLINE>
+        The intervals are those that the policy goes by now (sqrt(0.5 log t / T)), cut to the range of
+        rewards.
+        Of 2 models 1 fits these intervals: '1'.
+        The likeliest models, with their probabilities if one is right: '1' (over 99.9 %), '2' (below
+        0.1 %).
+        Whenever the policy looked, a model fitted.
+        """
+        return describe(self).text()
+
+    def _repr_html_(self) -> str:
+        return describe(self).html()
 
     def __repr__(self) -> str:
         return (
@@ -357,6 +472,13 @@ class Agent:
 
     def _assumed(self) -> Seen:
         return assumed_results(self._seen, self._pending.counts, self._range)
+
+    @property
+    def _data(self) -> Data:
+        """What was seen; arms whose sums nobody knows count as not pulled."""
+        pulls, sums, _ = self._seen
+        unknown = np.isnan(sums)
+        return Data(np.where(unknown, 0, pulls), np.where(unknown, 0.0, sums))
 
     def _make_plan(self) -> None:
         """Plan from what was learned."""

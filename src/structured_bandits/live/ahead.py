@@ -64,7 +64,7 @@ def _without_data(seen: Seen, allowed: Range) -> tuple[float, float]:
     total = int(seen.pulls.sum())
     if not total or not np.isfinite(seen.sums).all():
         return 0.0, 0.0
-    return float(seen.sums.sum()) / total, float(seen.squares.sum()) / total
+    return sum(seen.sums.tolist()) / total, sum(seen.squares.tolist()) / total
 
 
 def note_away(state: Any, away: Flags) -> None:

@@ -49,9 +49,9 @@ def _by_models(policy: Any, state: Any, t: int, seen: Seen, allowed: Flags) -> F
 
 def _level(policy: Any, state: Any, t: int) -> Intervals:
     """Return the policy's intervals; for one that has none, those of KL-UCB for its range of rewards."""
-    if hasattr(policy, "level_now"):
-        level: Intervals = policy.level_now(state, t)
-        return level
+    own: Intervals | None = policy.widths_at(state, t) if hasattr(policy, "widths_at") else None
+    if own is not None:
+        return own
     log_time = math.log(t + 1)
     low, high = getattr(policy, "reward_range", None) or (-math.inf, math.inf)
     if math.isfinite(high - low):

@@ -11,7 +11,7 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.errors import RewardError
 from structured_bandits.policies.phases import MOST_PULLS
-from structured_bandits.protocol import Seen
+from structured_bandits.protocol import Outcome, Seen
 
 LARGEST_REWARD = 1e150  # its square is a finite number
 SLACK = 1e-9  # relatively: rewards are rounded
@@ -47,7 +47,8 @@ def checked_results(pulls: Any, sums: Any, squares: Any, arms: int, allowed: Ran
         shown = " and ".join(map(str, shapes))
         raise RewardError(f"{names}: shapes {shown}, expected ({arms},) each")
     counts = _checked_counts(pulls, columns[0])
-    _check_sums(counts, columns[1], allowed)
+    for arm in range(arms):
+        check_sum(f"sums[{arm}]", int(counts[arm]), float(columns[1][arm]), allowed)
     if squares is None:
         return Seen(counts, columns[1], np.where(counts > 0, math.nan, 0.0))
     seen = Seen(counts, columns[1], columns[2])
@@ -69,33 +70,42 @@ def _checked_counts(given: Any, counts: Floats) -> Ints:
     return counts.astype(np.int64)
 
 
-def _check_sums(counts: Ints, sums: Floats, allowed: Range) -> None:
+def check_sum(name: str, count: int, total: float, allowed: Range) -> None:
+    """Raise if no `count` rewards sum to `total`, which the message calls `name`."""
     low, high = (min(max(end, -LARGEST_REWARD), LARGEST_REWARD) for end in allowed)
-    for arm, count in enumerate(counts):
-        least, most = count * low, count * high
-        slack = (SLACK + ROUNDED * count) * max(abs(least), abs(most))
-        if not (math.isfinite(sums[arm]) and least - slack <= sums[arm] <= most + slack):
-            raise RewardError(
-                f"sums[{arm}]={sums[arm]:g}: {count:g} rewards in [{low:g}, {high:g}] "
-                f"sum to between {least:g} and {most:g}"
-            )
+    least, most = count * low, count * high
+    slack = (SLACK + ROUNDED * count) * max(abs(least), abs(most))
+    if not (math.isfinite(total) and least - slack <= total <= most + slack):
+        raise RewardError(
+            f"{name}={total:g}: {count:g} rewards in [{low:g}, {high:g}] "
+            f"sum to between {least:g} and {most:g}"
+        )
 
 
 def check_squares(seen: Seen, arms: Iterable[int], allowed: Range) -> None:
-    """Raise if no rewards of one of these arms have these squares.
+    """Raise if no rewards of one of these arms have these squares."""
+    for arm in arms:
+        check_square(
+            f"squares[{arm}]",
+            Outcome(arm, int(seen.pulls[arm]), float(seen.sums[arm]), float(seen.squares[arm])),
+            allowed,
+        )
+
+
+def check_square(name: str, outcome: Outcome, allowed: Range) -> None:
+    """Raise if no rewards with this sum have these squares, which the message calls `name`.
 
     They sum to at least sum^2 / n, and for rewards in [low, high] to at most (low + high) sum - n low
     high, since the sum of (x - low)(high - x) is not negative.
     """
     low, high = (min(max(end, -LARGEST_REWARD), LARGEST_REWARD) for end in allowed)
-    for arm in arms:
-        count, total = seen.pulls[arm], seen.sums[arm]
-        least = total * total / count if count else 0.0
-        most = (low + high) * total - count * low * high if count else 0.0
-        slack = (SLACK + 4.0 * ROUNDED * count) * count * max(low * low, high * high)
-        value = seen.squares[arm]
-        if not (math.isfinite(value) and least - slack <= value <= most + slack):
-            raise RewardError(
-                f"squares[{arm}]={value:g}: {count:g} rewards in [{low:g}, {high:g}] that sum to "
-                f"{total:g} have squares that sum to between {least:g} and {most:g}"
-            )
+    _, count, total, value = outcome
+    count, total = int(count), float(total)  # these overflow to inf quietly
+    least = total * total / count if count else 0.0
+    most = (low + high) * total - count * low * high if count else 0.0
+    slack = (SLACK + 4.0 * ROUNDED * count) * count * max(low * low, high * high)
+    if not (math.isfinite(value) and least - slack <= value <= most + slack):
+        raise RewardError(
+            f"{name}={value:g}: {count:g} rewards in [{low:g}, {high:g}] that sum to "
+            f"{total:g} have squares that sum to between {least:g} and {most:g}"
+        )

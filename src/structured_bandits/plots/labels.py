@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from structured_bandits.extras import needs
+from structured_bandits.text_tables import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
 UNSEEN = "\u200b"  # before a "_", with which Matplotlib begins what a legend leaves out
-NOT_PRINTABLE = "\ufffd"
 CHARACTERS_PER_INCH = 12  # of text in the usual size
 AXIS_HEIGHT = 0.45  # inches that the ticks and the label of the horizontal axis take
 SLANT = 45
@@ -26,11 +26,6 @@ def plain(name: str, most: int = 24) -> str:
     """
     short = name if len(name) <= most else name[: most - 1] + "…"
     return printable(short).replace("$", r"\$")
-
-
-def printable(text: str) -> str:
-    """Return a text with a mark for each character that moves the cursor or cannot be seen."""
-    return "".join(each if each.isprintable() else NOT_PRINTABLE for each in text)
 
 
 def legend_label(label: str) -> str:

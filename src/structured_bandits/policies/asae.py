@@ -21,9 +21,9 @@ from structured_bandits.policies.base import (
     checked_scale,
     checked_widths,
     flagged,
-    intervals_at,
     registered,
     width_in_words,
+    widths_of,
 )
 from structured_bandits.policies.phases import (
     MOST_PULLS,
@@ -165,13 +165,13 @@ class ASAE(StructuredPolicy, _ASAE):
         """Return the confidence interval in words."""
         return width_in_words(self, "n_k")
 
+    def widths_at(self, state: ASAEState, t: int) -> Intervals:
+        """Return the intervals of this period."""
+        return widths_of(self, state.exponent[0] * LOG_2)
+
     def active_arms(self, state: ASAEState, t: int) -> tuple[int, ...]:
         """Return the arms that have not been eliminated in this period."""
         return flagged(state.active)
-
-    def level_now(self, state: ASAEState, t: int) -> Intervals:
-        """Return the intervals of the period; of the first one before the start."""
-        return intervals_at(self, max(state.exponent[0], 1.0) * LOG_2)
 
     def init(self) -> ASAEState:
         """Return a fresh state; the first plan opens the first period."""

@@ -118,20 +118,22 @@ class Policy(Record):
         """The family of rewards that the policy is made for: any in a range, or Gaussian ones."""
         return "bounded" if math.isfinite(self.bottom) else "gaussian"
 
+    @property
+    def model_prior(self) -> Any:
+        """The weights that it gives to models before the first pull; None if it gives none."""
+        return None
+
     def active_arms(self, state: Any, t: int) -> tuple[int, ...]:
         """Return the arms that the policy may still play for good reason after `t` pulls."""
         return tuple(range(self.n_arms))
 
-    def level_now(self, state: Any, t: int) -> Intervals:
-        """Return the confidence intervals that the policy goes by after `t` pulls.
-
-        Those of KL-UCB (of UCB, for Gaussian rewards) if it has none of its own.
-        """
-        return intervals_at(self, math.log(t + 1))
-
     def width(self) -> str:
         """Return the confidence radius in words, for tables."""
         return "none"
+
+    def widths_at(self, state: Any, t: int) -> Intervals | None:
+        """Return the confidence intervals that it puts around arms after `t` pulls, None without any."""
+        return None
 
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other) and self.structure == other.structure  # type: ignore[attr-defined]
@@ -249,15 +251,10 @@ def checked_widths(confidence: Any, rewards: Rewards) -> Hoeffding | Chernoff:
     return Chernoff(0.0, rewards.bottom, width)
 
 
-def intervals_at(policy: Any, log_clock: float) -> Intervals:
-    """Return the intervals of a policy with `widths` and `alpha` at this clock, or those of KL-UCB."""
-    if hasattr(policy, "widths"):
-        level: Intervals = policy.widths.at(width_budget(policy.alpha, policy.sigma, log_clock))
-        return level
-    if not math.isfinite(policy.bottom):
-        return Hoeffding(width_budget(0.5, policy.sigma, log_clock))
-    width = policy.top - policy.bottom
-    return Chernoff(width_budget(0.5, width / 2.0, log_clock), policy.bottom, width)
+def widths_of(policy: Any, log_clock: float) -> Intervals:
+    """Return the intervals of a policy with `widths` and `alpha` when its clock has this logarithm."""
+    level: Intervals = policy.widths.at(width_budget(policy.alpha, policy.sigma, log_clock))
+    return level
 
 
 def width_in_words(policy: Any, clock: str) -> str:

@@ -33,6 +33,7 @@ from structured_bandits.policies.base import (
     StructuredPolicy,
     flagged,
     width_in_words,
+    widths_of,
 )
 from structured_bandits.policies.index_policy import note_mean, take_in
 from structured_bandits.policies.ucb import lead_streak
@@ -79,11 +80,14 @@ class CompetitivePolicy(StructuredPolicy, StreakPolicy):
         """Return the confidence interval of the models in words."""
         return width_in_words(self, "t")
 
+    def widths_at(self, state: CompetitiveState, t: int) -> Intervals:
+        """Return the intervals in which models must be to fit at the next pull."""
+        return widths_of(self, math.log(t + 1))
+
     def active_arms(self, state: CompetitiveState, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model that fits; all arms if none does."""
         box, found = fresh_box(self.n_arms), np.zeros(self.n_arms, np.bool_)
-        budget = width_budget(self.alpha, self.sigma, math.log(t + 1))
-        write_box(state.data, self.widths.at(budget), box)
+        write_box(state.data, self.widths_at(state, t), box)
         alive = self.cells.best_arms_in(box, found, self.cells.fresh_notes())
         return flagged(found) if alive else tuple(range(self.n_arms))
 

@@ -89,6 +89,11 @@ reward_range=(0.0, 1.0), sigma=0.5)
         policy.prior = plain_prior(prior)
         return policy
 
+    @property
+    def model_prior(self) -> Any:
+        """The prior."""
+        return self.prior
+
     def init(self) -> IDSState:
         """Return a fresh state."""
         data = fresh_data(self.groups.gaps.shape[1])

@@ -83,6 +83,11 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
         policy.temper = share
         return policy
 
+    @property
+    def model_prior(self) -> Any:
+        """The prior."""
+        return self.prior
+
     def init(self) -> ModelTSState:
         """Return a fresh state."""
         belief = self.posterior.fresh_belief()

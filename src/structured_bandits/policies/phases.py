@@ -25,6 +25,7 @@ class Presence(NamedTuple):
     here: Flags  # active arms that are not away; all active ones if none is here
 
 
+@compilable
 def all_present(arms: int) -> Presence:
     """Return that no arm is away."""
     return Presence(np.zeros(arms, np.bool_), np.zeros(arms, np.bool_))

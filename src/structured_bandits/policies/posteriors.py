@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.arrays import Floats, Ints
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.curve_plans import CurveSampling
 from structured_bandits.planning.posterior_draws import Sampling
@@ -62,7 +62,7 @@ def _sampling(
         curve = CurveSampling(weights, lines.first, lines.last, lines.best, scale, reward_range)
         return curve, lines
     lines, weights = cut_at_floor(lines, weights, rewards)
-    first, last = (_shares(end, rewards) for end in (lines.first, lines.last))
+    first, last = (shares_of(end, rewards) for end in (lines.first, lines.last))
     return CurveSampling(weights, first, last, lines.best, temper, reward_range), lines
 
 
@@ -94,6 +94,31 @@ def line_weights(lines: ModelLines, prior: Any) -> Floats:
 
 def cut_at_floor(lines: ModelLines, weights: Floats, rewards: Rewards) -> tuple[ModelLines, Floats]:
     """Cut lines where a mean is as likely as the floor allows; beyond it counts as constant."""
+    parts = floor_parts(lines, rewards)
+    cells = parts.cell
+    left, right = parts.left[:, None], parts.right[:, None]
+    first, rise = lines.first[cells], lines.last[cells] - lines.first[cells]
+    width = parts.right - parts.left
+    cut = ModelLines(
+        first + left * rise,
+        np.where(right == 1.0, lines.last[cells], first + right * rise),
+        lines.best[cells],
+        lines.piece[cells],
+        lines.length[cells] * width,
+    )
+    return cut, weights[cells] + np.log(width)
+
+
+class FloorParts(NamedTuple):
+    """Parts of lines, from one position to another, on which no mean crosses the floor."""
+
+    cell: Ints  # the line
+    left: Floats
+    right: Floats
+
+
+def floor_parts(lines: ModelLines, rewards: Rewards) -> FloorParts:
+    """Return the parts between the places where a mean is at the floor, or at 1 less the floor."""
     ends = _scaled(lines.first, rewards), _scaled(lines.last, rewards)
     rows = []
     for cell, (first, last) in enumerate(zip(*ends, strict=True)):
@@ -104,18 +129,12 @@ def cut_at_floor(lines: ModelLines, weights: Floats, rewards: Rewards) -> tuple[
         inner = np.unique(places[(places > 0.0) & (places < 1.0)])
         cuts = [0.0, *inner.tolist(), 1.0]
         rows += [(cell, left, right) for left, right in pairwise(cuts)]
-    cells = np.array([row[0] for row in rows])
-    left, right = (np.array([row[side] for row in rows])[:, None] for side in (1, 2))
-    first, rise = lines.first[cells], lines.last[cells] - lines.first[cells]
-    width = (right - left)[:, 0]
-    parts = ModelLines(
-        first + left * rise,
-        np.where(right == 1.0, lines.last[cells], first + right * rise),
-        lines.best[cells],
-        lines.piece[cells],
-        lines.length[cells] * width,
-    )
-    return parts, weights[cells] + np.log(width)
+    return FloorParts(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def whole_parts(count: int) -> FloorParts:
+    """Return lines that are not cut."""
+    return FloorParts(np.arange(count), np.zeros(count), np.ones(count))
 
 
 def _scaled(means: Floats, rewards: Rewards) -> Floats:
@@ -123,6 +142,6 @@ def _scaled(means: Floats, rewards: Rewards) -> Floats:
     return (means - rewards.bottom) / (rewards.top - rewards.bottom)
 
 
-def _shares(means: Floats, rewards: Rewards) -> Floats:
+def shares_of(means: Floats, rewards: Rewards) -> Floats:
     """Return means as shares of the range, none closer to its ends than the floor."""
     return np.clip(_scaled(means, rewards), FLOOR, 1.0 - FLOOR)

@@ -18,9 +18,9 @@ from structured_bandits.policies.base import (
     checked_scale,
     checked_widths,
     flagged,
-    intervals_at,
     registered,
     width_in_words,
+    widths_of,
 )
 from structured_bandits.policies.phases import (
     Presence,
@@ -109,13 +109,13 @@ class SAE(StructuredPolicy, _SAE):
         """Return the confidence interval in words."""
         return width_in_words(self, "n")
 
+    def widths_at(self, state: SAEState, t: int) -> Intervals:
+        """Return the intervals, which do not depend on time."""
+        return widths_of(self, math.log(self.horizon))
+
     def active_arms(self, state: SAEState, t: int) -> tuple[int, ...]:
         """Return the arms that have not been eliminated."""
         return flagged(state.active)
-
-    def level_now(self, state: SAEState, t: int) -> Intervals:
-        """Return the intervals of the horizon."""
-        return intervals_at(self, math.log(self.horizon))
 
     def init(self) -> SAEState:
         """Return a fresh state: the arms that are best in some model are active."""

@@ -33,6 +33,7 @@ from structured_bandits.policies.base import (
     flagged,
     registered,
     width_in_words,
+    widths_of,
 )
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
@@ -95,11 +96,14 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
         """Return the confidence interval in words."""
         return width_in_words(self, "t")
 
+    def widths_at(self, state: SUCBState, t: int) -> Intervals:
+        """Return the intervals of the next pull."""
+        return widths_of(self, math.log(t + 1))
+
     def active_arms(self, state: SUCBState, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model that fits; all candidates if none does."""
         box, found = fresh_box(self.n_arms), np.zeros(self.n_arms, np.bool_)
-        budget = width_budget(self.alpha, self.sigma, math.log(t + 1))
-        write_box(state.data, self.widths.at(budget), box)
+        write_box(state.data, self.widths_at(state, t), box)
         alive = self.cells.best_arms_in(box, found, self.cells.fresh_notes())
         return flagged(found if alive else state.candidates)
 

@@ -28,6 +28,7 @@ from structured_bandits.policies.base import (
     registered,
     structure_and_arms,
     width_in_words,
+    widths_of,
 )
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
@@ -87,6 +88,10 @@ class UCB(StreakPolicy, _UCB):
     def width(self) -> str:
         """Return the confidence interval in words."""
         return width_in_words(self, "t")
+
+    def widths_at(self, state: UCBState, t: int) -> Intervals:
+        """Return the intervals of the next pull."""
+        return widths_of(self, math.log(t + 1))
 
     def init(self) -> UCBState:
         """Return a fresh state."""

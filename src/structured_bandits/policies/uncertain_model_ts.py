@@ -113,6 +113,11 @@ strengths=100.0, prior=None, reward_range=(0.0, 1.0))
         policy.prior = plain_prior(prior)
         return policy
 
+    @property
+    def model_prior(self) -> Any:
+        """The prior."""
+        return self.prior
+
     def init(self) -> PairsState:
         """Return a fresh state."""
         arms, places = len(self.pairs.ones), len(self.pairs.log_prior)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from structured_bandits.report.tables import table_text
+from structured_bandits.text_tables import table_text
 from structured_bandits.theory.analysis import Analysis
 
 MOST_ARMS = 30  # rows of the table of arms

@@ -9,10 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from structured_bandits.errors import FileFormatError, OutputError
-from structured_bandits.plots.labels import NOT_PRINTABLE
 from structured_bandits.policies.reading import READINGS
 from structured_bandits.report.records import FAILS, HOLDS, OPEN, Shown, Statement, Verdict, tally
 from structured_bandits.simulation.result import Result
+from structured_bandits.text_tables import NOT_PRINTABLE
 from structured_bandits.writing import write_whole
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from structured_bandits.plots.labels import printable
 from structured_bandits.report.records import Statement, Verdict, tally
 from structured_bandits.simulation.result import Result
-
-
-def table_text(rows: list[list[str]], widest: int = 60) -> str:
-    """Return rows as a table with aligned columns, the first row as its head; long cells are cut."""
-    rows = [[printable(cell) for cell in row] for row in rows]
-    rows = [
-        [cell if len(cell) <= widest else cell[: widest - 1] + "…" for cell in row] for row in rows
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    ]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(line.rstrip() for line in lines)
+from structured_bandits.text_tables import table_text
 
 
 def claims_text(claims: Iterable[Statement], verdicts: dict[str, dict[str, Verdict]]) -> str:

@@ -13,8 +13,10 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.checks import first_without_number
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
+from structured_bandits.planning.confidence import Box
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.questions import Cells, Distances
+from structured_bandits.text_tables import table_html
 from structured_bandits.warn import warn_user
 
 
@@ -97,6 +99,14 @@ class Structure(ABC):
     def distances(self, means: Floats, tolerance: float) -> Distances:
         """Return how far the models are from the true `means`, for theory."""
 
+    def models_in(self, box: Box) -> tuple[Any, ...] | None:
+        """Return the models inside an open box of means, as a person would list them.
+
+        Of a table their names, of curves intervals of the parameter, of polytopes the names of the
+        pieces that meet the box, of a product such a tuple for each group. None: nobody can list them.
+        """
+        return None
+
     @abstractmethod
     def model_name(self, model: Any) -> str:
         """Return what a model, as theory reports it, is called."""
@@ -115,15 +125,8 @@ class Structure(ABC):
 
     def _repr_html_(self) -> str:
         header, rows, more = self._table(limit=20)
-        marks = "".join(f"<th>{html.escape(name)}</th>" for name in header)
-        body = "".join(
-            "<tr>" + "".join(_html_cell(text, bold) for text, bold in row) + "</tr>" for row in rows
-        )
         note = f"<p>… and {more} more</p>" if more else ""
-        return (
-            f"<p>{html.escape(repr(self))}; best arm in bold</p>"
-            f"<table><thead><tr>{marks}</tr></thead><tbody>{body}</tbody></table>{note}"
-        )
+        return f"<p>{html.escape(repr(self))}; best arm in bold</p>{table_html(header, rows)}{note}"
 
     @abstractmethod
     def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
@@ -153,11 +156,6 @@ def default_names(count: int) -> tuple[str, ...]:
     Fingerprints leave them out: other defaults would not change those of structures without names.
     """
     return tuple(str(number) for number in range(1, count + 1))
-
-
-def _html_cell(text: str, bold: bool) -> str:
-    text = html.escape(text)
-    return f"<td><b>{text}</b></td>" if bold else f"<td>{text}</td>"
 
 
 def checked_names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:

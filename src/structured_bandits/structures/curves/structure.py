@@ -13,8 +13,14 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.errors import StructureError
+from structured_bandits.planning.confidence import Box
 from structured_bandits.structures.base import Structure, bytes_of, checked_means, warn_if_outside
-from structured_bandits.structures.curves.cells import TIE, IntervalCells
+from structured_bandits.structures.curves.cells import (
+    TIE,
+    IntervalCells,
+    between,
+    surviving_part,
+)
 from structured_bandits.structures.curves.distances import CurveDistances
 from structured_bandits.structures.curves.envelope import envelope
 from structured_bandits.structures.polyhedral.polytope import Polytope, point, segment
@@ -131,6 +137,24 @@ class CurveStructure(Structure):
         cells = self.cells
         length = cells.end - cells.start
         return (ModelLines(cells.at_start, cells.at_end, cells.best, self._piece_of, length),)
+
+    def models_in(self, box: Box) -> tuple[tuple[float, float], ...]:
+        """Return the intervals of the parameter that are inside an open box of means.
+
+        Whether an end belongs to its interval is not said. Intervals that touch are one.
+        """
+        cells = self.cells
+        found: list[tuple[float, float]] = []
+        for cell in range(len(cells.best)):
+            left, right = surviving_part(cells.at_start[cell], cells.at_end[cell], box)
+            if left > right:
+                continue
+            ends = cells.start[cell], cells.end[cell]
+            start, end = (float(between(*ends, position)) for position in (left, right))
+            if found and found[-1][1] == start:
+                start, _ = found.pop()
+            found.append((start, end))
+        return tuple(found)
 
     def model_name(self, model: float) -> str:
         """Return the parameter as text."""

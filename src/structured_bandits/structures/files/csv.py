@@ -20,7 +20,7 @@ def read_table(
 
     `header` says that the first line holds names even if these look like means.
     """
-    lines = _lines(path)
+    lines = read_lines(path)
     if len(lines) < 2:
         raise FileFormatError(f"{path}: expected a header with arm names and a row per model")
     (line, first), *rows = lines
@@ -46,8 +46,8 @@ def read_table(
     return means, names[start:], _model_names(path, rows) if named else None
 
 
-def _lines(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
-    """Return the lines that are not empty, with their numbers."""
+def read_lines(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
+    """Return the lines of a CSV file that are not empty, with their numbers."""
     file_id(path)  # says so if no file can have this name
     with open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
@@ -55,21 +55,28 @@ def _lines(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
             return [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
         except csv.Error as error:
             raise FileFormatError(f"{path}, line {reader.line_num}: {error}") from None
+        except UnicodeDecodeError as error:
+            raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
 
 
 def _check_header(place: str, names: list[str]) -> None:
     """Raise if the first line is not one of names, or may be the first model of a table without one."""
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        raise FileFormatError(f"{place}: no comma in {names[0]!r}; expected commas")
+    check_commas(place, names)
     if all("." in name and _may_be_mean(name) for name in names):
         raise FileFormatError(f"{place}: expected a header with arm names, found means; {ADVICE}")
     model, *rest = names
-    named = rest and model.lower() not in MARKS and not _is_number(model)
+    named = rest and model.lower() not in MARKS and not is_number(model)
     if named and all(map(_may_be_mean, rest)):
         raise FileFormatError(
             f"{place}: expected a header with arm names, found what may be the means of a model "
             f"{model!r}; {ADVICE}"
         )
+
+
+def check_commas(place: str, names: list[str]) -> None:
+    """Raise if the cells of a header are kept apart by something else than commas."""
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+        raise FileFormatError(f"{place}: no comma in {names[0]!r}; expected commas")
 
 
 def _model_names(path: str | os.PathLike[str], rows: list[tuple[int, list[str]]]) -> list[str]:
@@ -79,7 +86,7 @@ def _model_names(path: str | os.PathLike[str], rows: list[tuple[int, list[str]]]
     return names
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     """Is the text a number? Python's 1_0 is none, nor are digits of other scripts."""
     return _is_like_number(text) and text.isascii() and "_" not in text
 
@@ -94,11 +101,11 @@ def _is_like_number(text: str) -> bool:
 
 
 def _may_be_mean(text: str) -> bool:
-    return _is_number(text) and 0.0 <= float(text) <= 1.0
+    return is_number(text) and 0.0 <= float(text) <= 1.0
 
 
 def _number(path: str | os.PathLike[str], line: int, column: str, text: str) -> float:
-    if not _is_number(text) or not math.isfinite(float(text)):
+    if not is_number(text) or not math.isfinite(float(text)):
         raise FileFormatError(
             f"{path}, line {line}, column {column!r}: {text!r} is not a finite number"
         )

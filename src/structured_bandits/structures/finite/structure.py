@@ -11,6 +11,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructureError
+from structured_bandits.planning.confidence import Box
 from structured_bandits.planning.fits import ModelFit, squares_of
 from structured_bandits.structures.base import (
     Numbered,
@@ -127,6 +128,12 @@ class FiniteStructure(Structure):
         """Each model as a line of no length."""
         table, best = self.cells.table, self.cells.best
         return (ModelLines(table, table, best, np.arange(len(best)), np.zeros(len(best))),)
+
+    def models_in(self, box: Box) -> tuple[str, ...]:
+        """Return the names of the models inside an open box of means."""
+        table = self.cells.table
+        inside = np.all((box.low < table) & (table < box.high), axis=1)
+        return tuple(self.model_names[model] for model in np.flatnonzero(inside).tolist())
 
     def model_name(self, model: int) -> str:
         """Return the name of the model with this index."""

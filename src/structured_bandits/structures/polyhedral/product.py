@@ -208,6 +208,14 @@ class ProductStructure(PolyhedralStructure):
         """The least and the largest mean of each arm (arms × 2)."""
         return np.vstack([mean_ranges(group.polytopes) for group in self.groups])
 
+    def models_in(self, box: Box) -> tuple[Any, ...]:
+        """Return what each group has inside its part of an open box of means."""
+        ends = np.cumsum([0, *(group.n_arms for group in self.groups)])
+        return tuple(
+            group.models_in(Box(box.low[start:end], box.high[start:end]))
+            for group, (start, end) in zip(self.groups, pairwise(ends), strict=True)
+        )
+
     @property
     def fingerprint(self) -> str:
         """A hash of the groups, and of the arms' names if these are not those of the groups."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructureError
+from structured_bandits.planning.confidence import Box
 from structured_bandits.programs.linear import TOLERANCE, maximise
 from structured_bandits.structures.base import Structure, index_of, warn_if_outside
 from structured_bandits.structures.polyhedral.cells import PolytopeCells
@@ -117,6 +118,29 @@ class PolyhedralStructure(Structure):
     def distances(self, means: Floats, tolerance: float) -> PolyhedralDistances:
         """Return how far the models are from the true `means`, for theory."""
         return PolyhedralDistances(self.polytope_cells, means, tolerance, Place)
+
+    def models_in(self, box: Box) -> tuple[Any, ...]:
+        """Return the names of the pieces that meet an open box of means.
+
+        A piece meets it where one of its cells does: ties of arms fill no open part of a piece, unless
+        they hold in all of it.
+        """
+        cells: Any = self.cells
+        notes = cells.fresh_notes()
+        met: dict[int, str] = {}
+        fits = False
+        for cell, piece in enumerate(self._piece_of_cells()):
+            fits = cells.fits(cell, box, fits, notes)
+            if fits:
+                met[piece] = str(self.pieces[piece].name)
+        return tuple(met.values())
+
+    def _piece_of_cells(self) -> list[int]:
+        """Return the index of the piece of each cell."""
+        if isinstance(self.cells, DifferenceCells):
+            pieces: list[int] = self.cells.piece.tolist()
+            return pieces
+        return [cell.piece for cell in self.polytope_cells.cells]
 
     def model_name(self, model: Place) -> str:
         """Return the piece, if there are several, and the parameters of a model."""

@@ -1,0 +1,125 @@
+"""An agent in words and a table, for people who look at it: as text, and as HTML in notebooks.
+
+Looking changes nothing. Names are shown so that they cannot break a line, a table or a page.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from structured_bandits.live.bounds import MISS, own_widths
+from structured_bandits.live.words import chance, counted, cut, fitting_words, likely_words, number
+from structured_bandits.text_tables import printable, table_html, table_text
+
+if TYPE_CHECKING:
+    from structured_bandits.live.agent import Agent
+
+HEADER = ["arm", "pulls", "mean", "interval", "in the race"]
+MOST_ARMS = 50  # rows of the table
+LONGEST = 300  # characters of a policy's parameters
+LONGEST_NAME = 60  # in the table
+
+
+class Description(NamedTuple):
+    """Sentences, a table of arms, and more sentences."""
+
+    before: list[str]
+    rows: list[list[str]]
+    best: list[bool]  # of each row: has no other arm a higher mean?
+    after: list[str]
+
+    def text(self) -> str:
+        """Return it for the terminal."""
+        table = table_text([HEADER, *self.rows], LONGEST_NAME)
+        return "\n".join([*self.before, "", table, "", *self.after])
+
+    def html(self) -> str:
+        """Return it for a notebook; the highest mean is bold."""
+        rows = [
+            [
+                (printable(cell), best and title == "mean")
+                for title, cell in zip(HEADER, row, strict=True)
+            ]
+            for row, best in zip(self.rows, self.best, strict=True)
+        ]
+        before, after = (
+            "".join(f"<p>{html.escape(sentence)}</p>" for sentence in part)
+            for part in (self.before, self.after)
+        )
+        return f"{before}{table_html(HEADER, rows)}{after}"
+
+
+def describe(agent: Agent) -> Description:
+    """Return what a person wants to know of an agent."""
+    pulls = agent.pulls
+    shown = np.sort(np.argsort(-pulls, kind="stable")[:MOST_ARMS])
+    means = agent.means[shown]
+    highest = np.max(means, initial=-math.inf, where=~np.isnan(means))
+    structure = getattr(agent.policy, "structure", None)
+    waiting = len(agent._pending)
+    left_out = len(pulls) - len(shown)
+    return Description(
+        [
+            f"The agent plays {cut(repr(agent.policy), LONGEST)}.",
+            f"It has seen {counted(int(pulls.sum()), 'reward')} and waits for "
+            f"{f'{waiting:,}' if waiting else 'no'} more.",
+        ],
+        _rows(agent, shown.tolist()),
+        [bool(mean == highest) for mean in means],
+        [
+            *([f"The {left_out:,} arms with the fewest pulls are left out."] if left_out else []),
+            _interval_words(agent),
+            *fitting_words(structure, agent.fitting_models),
+            *likely_words(structure, agent.likely_models, agent._names),
+            *_empty_words(agent),
+        ],
+    )
+
+
+def _rows(agent: Agent, shown: list[int]) -> list[list[str]]:
+    """Return the rows of these arms."""
+    pulls, means, intervals = agent.pulls, agent.means, agent.intervals
+    active = set(agent.active_arms)
+    return [
+        [
+            agent._names[arm],
+            f"{pulls[arm]:,}",
+            "" if math.isnan(means[arm]) else number(means[arm]),
+            " to ".join(map(number, intervals[arm])) if np.isfinite(intervals[arm]).any() else "",
+            "yes" if arm in active else "no",
+        ]
+        for arm in shown
+    ]
+
+
+def _interval_words(agent: Agent) -> str:
+    """Say what the intervals are."""
+    policy: Any = agent.policy
+    if own_widths(policy, agent._state, agent._data) is not None:
+        return (
+            f"The intervals are those that the policy goes by now ({policy.width()}), "
+            "cut to the range of rewards."
+        )
+    if getattr(policy, "reward_range", None) is None and not hasattr(policy, "sigma"):
+        return "There are no intervals: the policy declares neither a range of rewards nor a sigma."
+    return (
+        f"With a probability of at least {chance(1.0 - MISS)} no mean ever leaves its interval, as long "
+        "as the rewards of an arm keep their mean."
+    )
+
+
+def _empty_words(agent: Agent) -> list[str]:
+    """Say how often a policy that keeps a set of models found none in it."""
+    if agent.empty == 0:
+        widths = own_widths(agent.policy, agent._state, agent._data)
+        keeps_set = widths is not None and hasattr(agent.policy, "cells")
+        return ["Whenever the policy looked, a model fitted."] if keeps_set else []
+    times = "once" if agent.empty == 1 else f"{agent.empty:,} times"
+    return [
+        f"No model, or none whose best arm was still in the race, fitted {times}. That is a sign that "
+        "the structure may be wrong, not a test of it."
+    ]
