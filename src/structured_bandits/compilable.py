@@ -20,19 +20,25 @@ def compilable(function: Function) -> Function:
     return function
 
 
-def chosen_by_class(
-    cases: dict[type, Callable[..., Any]], otherwise: Callable[..., Any]
-) -> Callable[..., Any]:
-    """Return a function that hands its arguments to the one for the class of the first argument.
+def chosen(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a function that hands its arguments to the one chosen for the class of the first.
 
     Compiled code then holds the chosen one only, and none of the others.
     """
 
-    def choose(kind: type) -> Callable[..., Any]:
-        return cases.get(kind, otherwise)
-
-    def chosen(first: Any, *others: Any) -> Any:
+    def hand_on(first: Any, *others: Any) -> Any:
         return choose(type(first))(first, *others)
 
-    CHOICES.append((chosen, choose))
-    return chosen
+    CHOICES.append((hand_on, choose))
+    return hand_on
+
+
+def chosen_by_class(
+    cases: dict[type, Callable[..., Any]], otherwise: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return a function that hands its arguments to the one for the class of the first argument."""
+    return chosen(lambda kind: cases.get(kind, otherwise))
+
+
+def do_nothing(*arguments: Any) -> None:
+    """Stand where a class has nothing to do; for `chosen`."""

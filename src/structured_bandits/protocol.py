@@ -59,6 +59,19 @@ class PolicyLike(Protocol):
         """Take in the results of pulls."""
 
 
+class InOrder(Protocol):
+    """What a policy with `in_order = True` has besides: it wants rewards in the order of asking too."""
+
+    def hear(self, state: Any, seen: Seen) -> None:
+        """Take in results as soon as they come; this one instead of `observe`."""
+
+    def settle(self, state: Any, seen: Seen) -> bool:
+        """Take in the same results again, in the order in which their decisions were asked for.
+
+        Must there be another plan because of them?
+        """
+
+
 class WorldLike(Protocol):
     """What the engine needs of a world; any such named tuple will do."""
 
@@ -68,6 +81,13 @@ class WorldLike(Protocol):
 
     def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> Paid:
         """Return what the next `count` pulls of `arm` pay, which was pulled `pulls` times before."""
+
+
+class LateWorld(WorldLike, Protocol):
+    """A world whose rewards come late: any with `draw_delay`."""
+
+    def draw_delay(self, arm: int, reward: float, rng: np.random.Generator) -> int:
+        """Return how many pulls are made between a pull of `arm` and the coming of its reward."""
 
 
 class StoppingWorld(WorldLike, Protocol):

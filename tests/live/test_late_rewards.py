@@ -253,8 +253,9 @@ class Careful(NamedTuple):
     def hear(self, state: Notes, seen: sb.Seen) -> None:
         state.pulls[:] += seen.pulls
 
-    def settle(self, state: Notes, seen: sb.Seen) -> None:
+    def settle(self, state: Notes, seen: sb.Seen) -> bool:
         state.settled[:] += (seen.sums[0], (seen.pulls - seen.sums)[0])
+        return False
 
 
 def test_a_policy_may_be_told_in_asked_order() -> None:

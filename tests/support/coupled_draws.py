@@ -21,7 +21,8 @@ import numpy as np
 from scipy.special import betainc, betaincc, betaincinv, betaln, xlog1py, xlogy
 
 from structured_bandits.environments.tape import Tape
-from structured_bandits.simulation.engine import Game, RunRecord, fresh_table, play
+from structured_bandits.simulation.engine import fresh_table, play
+from structured_bandits.simulation.game import Game, RunRecord
 
 MUCH = 10**12  # a wait that outlasts everything
 

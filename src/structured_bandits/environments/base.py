@@ -103,3 +103,10 @@ def checked_vector(name: str, values: Any) -> Floats:
     if not np.isfinite(vector).all():
         raise ParameterError(f"{name}={vector}: means must be finite")
     return vector
+
+
+def declared_range(world: Any) -> tuple[float, float] | None:
+    """Return the range of rewards that a world declares, by a method or a property, if any."""
+    declared = getattr(world, "reward_range", None)
+    found: tuple[float, float] | None = declared() if callable(declared) else declared
+    return found

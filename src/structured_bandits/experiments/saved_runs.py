@@ -59,7 +59,8 @@ def gather(experiment: Experiment, options: RunOptions) -> Result:
     first = next(iter(parts.values()))
     tables = {
         key: {name: getattr(part, key)[name] for name, part in parts.items()}
-        for key in ("regret", "pulls", "plans", "empty", "sums", "e_values", "alarms")
+        for key in ("regret", "pulls", "plans", "empty", "sums", "e_values", "alarms", "out")
+        if getattr(first, key)
     }
     about = {name: part.info["policies"][name] for name, part in parts.items()}
     return Result(checkpoints=first.checkpoints, **tables, info={**first.info, "policies": about})
@@ -132,7 +133,7 @@ def _play(experiment: Experiment, name: str, options: RunOptions) -> Result:
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)
         if isinstance(problem, Problem):
             chosen = {name: experiment.policy(name, problem)}
-            return simulate(chosen, problem.world, experiment.horizon, **how)
+            return simulate(chosen, problem.played, experiment.horizon, **how)
         return simulate_random(_Draw(experiment, name, problem), experiment.horizon, **how)
 
 

@@ -26,6 +26,7 @@ from structured_bandits.errors import (
 )
 from structured_bandits.experiments.policies import build_policy, keys_of
 from structured_bandits.experiments.worlds import (
+    Delays,
     Named,
     Problem,
     RandomProblems,
@@ -46,12 +47,16 @@ KEYS = {
     "rewards": str,
     "sigma": (int, float),
     "spread": (int, float),
+    "delay": (int, float, list, dict),
+    "delay_failures": (int, float, list, dict),
     "horizon": int,
     "runs": int,
     "checkpoints": int,
     "policies": dict,
     "presets": dict,
 }
+#: The keys, besides those that have a field of their own, that decide the numbers.
+DECIDING = ("truth", "rewards", "sigma", "spread", "delay", "delay_failures", "structure")
 FIGURES = ("regret", "pulls", "structure")
 NOTHING_NAMED: Named = MappingProxyType({})
 
@@ -196,6 +201,7 @@ def _experiment(
         content["structure"],
         content.get("truth"),
         read_rewards(path, content),
+        Delays(content.get("delay"), content.get("delay_failures")),
         named,
     )
     if figure == "structure" and isinstance(problem, RandomProblems):
@@ -214,9 +220,7 @@ def _experiment(
         checkpoints=checked_count("checkpoints", content.get("checkpoints", 200)),
         problem=problem,
         specs=specs,
-        plain={
-            key: content.get(key) for key in ("truth", "rewards", "sigma", "spread", "structure")
-        },
+        plain={key: content.get(key) for key in DECIDING},
     )
     with warnings.catch_warnings():  # random structures leave [0, 1] on purpose
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)

@@ -6,16 +6,19 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structured_bandits.checks import checked_above
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.bounded import Bounded
+from structured_bandits.environments.delayed import Delayed
+from structured_bandits.environments.delays import GeometricDelay, checked_delay
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.information.truth import true_means
+from structured_bandits.protocol import WorldLike
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.files.load import reader
@@ -33,6 +36,12 @@ class Problem:
     structure: Structure
     truth: Any
     world: PlayedWorld
+    late: Delayed | None = None  # the world with its delays, if rewards come late
+
+    @property
+    def played(self) -> WorldLike:
+        """The world in which policies play."""
+        return self.late or self.world
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,15 @@ class RandomProblems:
 
     draw: Callable[[np.random.Generator], Problem]
 
+
+class Delays(NamedTuple):
+    """How late rewards come, as an experiment file writes it."""
+
+    usual: Any  # None for at once
+    failures: Any  # None for as late as others
+
+
+NO_DELAYS = Delays(None, None)
 
 #: Structures that experiment files may name instead of a file, and random problems.
 Named = Mapping[str, Callable[[], Structure] | RandomProblems]
@@ -82,7 +100,7 @@ def read_rewards(path: Path, content: Mapping[str, Any]) -> RewardLaw:
 
 
 def read_problem(
-    path: Path, name: Any, truth: Any, rewards: RewardLaw, named: Named
+    path: Path, name: Any, truth: Any, rewards: RewardLaw, delays: Delays, named: Named
 ) -> Problem | RandomProblems:
     """Return the problem of an experiment file.
 
@@ -93,6 +111,8 @@ def read_problem(
     elif name in named:
         known = named[name]
         if isinstance(known, RandomProblems):
+            if delays != NO_DELAYS:
+                raise FileFormatError(f"{path}, structure={name!r}: its rewards come at once")
             return known
         structure = known()
     elif ":" in name and not os.path.isfile(path.parent / name):
@@ -106,7 +126,30 @@ def read_problem(
         raise FileFormatError(f"{path}, truth={truth}: give the name of the true model, in quotes")
     if isinstance(truth, dict):
         truth = _place(path, structure, truth)
-    return Problem(structure, truth, rewards.world(structure, true_means(structure, truth)))
+    world = rewards.world(structure, true_means(structure, truth))
+    return Problem(structure, truth, world, _late_world(path, world, delays))
+
+
+def _late_world(path: Path, world: PlayedWorld, delays: Delays) -> Delayed | None:
+    if delays == NO_DELAYS:
+        return None
+    if delays.failures is not None and isinstance(world, Gaussian):
+        raise FileFormatError(f"{path}, delay_failures: Gaussian rewards have no lowest one")
+    usual = 0 if delays.usual is None else _delay(path, "delay", delays.usual)
+    failures = delays.failures
+    return Delayed(
+        world, usual, None if failures is None else _delay(path, "delay_failures", failures)
+    )
+
+
+def _delay(path: Path, key: str, written: Any) -> Any:
+    """Return a delay as `Delayed` takes it; errors name the key of the file."""
+    delay = written
+    if isinstance(written, dict):
+        check_keys(written, f"{path}, {key}", ("geometric",), ())
+        delay = GeometricDelay(written["geometric"])
+    checked_delay(f"{path}, {key}", delay)
+    return delay
 
 
 def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:

@@ -108,7 +108,8 @@ class TablePosterior(Record, _TablePosterior):
 
     def believe(self, belief: Belief, data: Data) -> None:
         """Compute what is believed from all data, as if nothing had been learned before."""
-        belief.logs[:] = self.prior
+        for model in range(len(self.prior)):  # one by one: a whole array would take memory
+            belief.logs[model] = self.prior[model]
         for arm in range(len(data.pulls)):
             if data.pulls[arm] > 0:
                 hits, misses = reward_counts(data.pulls[arm], data.sums[arm], self.bottom, self.top)

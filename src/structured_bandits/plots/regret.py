@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,20 +43,37 @@ def regret_curves(result: Result) -> dict[str, RegretCurve]:
 def draw_regret(result: Result, ax: Axes | None = None) -> Axes:
     """Draw mean regret with its 95 % band and the median (dotted) of each policy.
 
-    Where colours come again, another kind of line tells the policies apart.
+    Where colours come again, another kind of line tells the policies apart. If rewards came late, thin
+    lines on an axis of their own show how many were out.
     """
     if ax is None:
         ax = fresh_axes()
+    colours = {}
     for place, (name, curve) in enumerate(regret_curves(result).items()):
         style = LINES[place // COLOURS % len(LINES)]
         (line,) = ax.plot(curve.t, curve.mean, ls=style, label=legend_label(plain(name)))
-        ax.fill_between(curve.t, curve.low, curve.high, color=line.get_color(), alpha=0.2, lw=0)
-        ax.plot(curve.t, curve.median, color=line.get_color(), lw=0.9, ls=":")
+        colours[name] = line.get_color()
+        ax.fill_between(curve.t, curve.low, curve.high, color=colours[name], alpha=0.2, lw=0)
+        ax.plot(curve.t, curve.median, color=colours[name], lw=0.9, ls=":")
     ax.xaxis.set_major_formatter(NUMBERS)
     ax.yaxis.set_major_formatter(NUMBERS)
     ax.set_xlabel("pulls")
     ax.set_ylabel("regret")
     ax.margins(x=0)
     ax.set_ylim(bottom=0)
-    legend_below(ax, f"mean of {result.runs} runs, 95 % band; dotted: median")
+    legend = f"mean of {result.runs} runs, 95 % band; dotted: median"
+    if result.out:
+        _draw_out(result, ax, colours)
+        legend += "; thin: rewards out"
+    legend_below(ax, legend)
     return ax
+
+
+def _draw_out(result: Result, ax: Axes, colours: dict[str, Any]) -> None:
+    """Draw how many rewards were out on average, on an axis at the right."""
+    right = ax.twinx()
+    for name, out in result.out.items():
+        right.plot(result.checkpoints, out.mean(axis=0), color=colours[name], lw=0.6)
+    right.yaxis.set_major_formatter(NUMBERS)
+    right.set_ylabel("rewards out")
+    right.set_ylim(bottom=0)

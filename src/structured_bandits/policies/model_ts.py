@@ -104,7 +104,7 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
 
     def forget(self, state: ModelTSState) -> None:
         """Compute the posterior from all data: it must not depend on how these came in."""
-        self.restore(state)
+        self.posterior.believe(state.belief, state.data)
 
     def streak(self, state: ModelTSState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the best arm of a model that is drawn; of a leader as long as no other can be drawn."""

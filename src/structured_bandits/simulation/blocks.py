@@ -19,7 +19,8 @@ from structured_bandits.policies.guarded import Guarded
 from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation import engine as python_engine
 from structured_bandits.simulation.compatibility import check_together
-from structured_bandits.simulation.engine import Game, Runs
+from structured_bandits.simulation.delayed import comes_late, middle_reward
+from structured_bandits.simulation.game import Game, Runs
 from structured_bandits.simulation.generator import (
     Memory,
     RunStarts,
@@ -101,13 +102,14 @@ def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> 
         policies, world = case.at(setting, part.start)
         for name in setting.names:
             if name not in block:
-                block[name] = _empty_tables(setting, len(runs), len(world.means))
+                block[name] = _empty_tables(setting, len(runs), world)
             first = part.start - runs.start
             rows = slice(first, first + len(part))
             own = {key: table[rows] for key, table in block[name].items() if key in Runs._fields}
             tables = Runs(setting.checkpoints, **own)
             play = engine_of(setting.engine, policies[name], world)
-            game = Game(world, setting.horizon, setting.planning, rng, stop)
+            middle = middle_reward(policies[name])
+            game = Game(world, setting.horizon, setting.planning, rng, stop, middle)
             if layout is None:
                 _play_one_by_one(play, policies[name], game, setting.seed, part, name, tables)
             else:
@@ -149,16 +151,18 @@ def needs_python(policy: PolicyLike) -> bool:
     return not (all(map(compiles, asked)) and getattr(type(policy), "compiles", True))
 
 
-def _empty_tables(setting: Setting, runs: int, arms: int) -> dict[str, Any]:
+def _empty_tables(setting: Setting, runs: int, world: WorldLike) -> dict[str, Any]:
+    places = len(setting.checkpoints)
     return {
-        "regret": np.zeros((runs, len(setting.checkpoints))),
-        "pulls": np.zeros((runs, arms), np.int64),
-        "sums": np.zeros((runs, arms)),
+        "regret": np.zeros((runs, places)),
+        "pulls": np.zeros((runs, len(world.means)), np.int64),
+        "sums": np.zeros((runs, len(world.means))),
         "e_values": np.zeros(runs),
         "plans": np.zeros(runs, np.int64),
         "empty": np.zeros(runs, np.int64),
         "alarms": np.zeros(runs, np.int64),
         "arms": np.zeros((runs, setting.horizon if setting.record_arms else 0), np.int64),
+        "out": np.zeros((runs, places if comes_late(type(world)) else 0), np.int64),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from structured_bandits.environments.base import World
+from structured_bandits.environments.delayed import Delayed
 from structured_bandits.errors import ParameterError, RewardError
 from structured_bandits.policies.base import Policy
 from structured_bandits.policies.form import check_first_plan, check_policy
@@ -24,10 +25,11 @@ def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
         raise ParameterError(f"{name}: the policy has {arms} arms, the world {len(world.means)}")
     if not isinstance(policy, Policy):
         check_first_plan(name, policy, arms)
-    if not isinstance(world, World):
-        _check_first_draw(world)
-    if isinstance(world, World):
-        _check_rewards(name, policy, world, horizon)
+    paying = world.world if isinstance(world, Delayed) else world
+    if not isinstance(paying, World):
+        _check_first_draw(paying)
+    else:
+        _check_rewards(name, policy, paying, horizon)
 
 
 def warn_of_horizons(policies: Mapping[str, Any], horizon: int) -> None:

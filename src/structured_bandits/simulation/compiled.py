@@ -26,7 +26,7 @@ from numba.core.cpu import CPUTargetOptions
 from numba.extending import overload, overload_method
 
 import structured_bandits
-from structured_bandits.compilable import CHOICES, COMPILABLE
+from structured_bandits.compilable import CHOICES, COMPILABLE, do_nothing
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.misfit.likeliest import Models
 from structured_bandits.planning.corners import ConvexCondition
@@ -37,8 +37,11 @@ from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.policies.guarded import alarm_of
 from structured_bandits.policies.guides import Guide
-from structured_bandits.protocol import PolicyLike, StoppingWorld, WorldLike
+from structured_bandits.protocol import InOrder, LateWorld, PolicyLike, StoppingWorld, WorldLike
 from structured_bandits.simulation import engine
+from structured_bandits.simulation.copies import copied, copied_whole, copy_into
+from structured_bandits.simulation.delayed import play_late, serve
+from structured_bandits.simulation.game import Game, Runs, record_of
 from structured_bandits.simulation.generator import RunStarts, set_generator
 from structured_bandits.sources import SOURCES_HASH
 from structured_bandits.structures.questions import (
@@ -59,7 +62,9 @@ PROTOCOLS = (
     Fits,
     Guide,
     Models,
+    InOrder,
     WorldLike,
+    LateWorld,
     StoppingWorld,
     Cells,
     CompetitiveCells,
@@ -93,7 +98,7 @@ def _register_choice(
 ) -> None:
     """Let compiled code call `function`: the one chosen for the class of its first argument."""
     overload(function, strict=False, jit_options=options)(
-        lambda first, *others: choose(first.instance_class)
+        lambda first, *others: choose(getattr(first, "instance_class", object))
     )
 
 
@@ -102,12 +107,41 @@ def _register_function(function: Callable[..., Any]) -> None:
     overload(function, strict=False)(lambda *arguments: function)
 
 
-def _loop_without_counts(kind: type) -> Callable[..., Any] | None:
-    return None if getattr(kind, "takes_memory", False) else engine.loop_for(kind)
+def _copying(target: Any, source: Any) -> Callable[..., None] | None:
+    """Return how compiled code copies a state: all arrays that can be changed, field by field."""
+    if isinstance(target, types.BaseTuple):
+        lines = [f"    copy_into(target[{place}], source[{place}])" for place in range(len(target))]
+        namespace: dict[str, Any] = {"copy_into": copy_into}
+        exec("\n".join(["def copy(target, source):", *lines, "    return"]), namespace)
+        return namespace["copy"]
+    if isinstance(target, types.Array):
+        return _copy_array if target.mutable else do_nothing
+    return do_nothing if isinstance(target, (types.Number, types.Boolean)) else None
 
 
-def _loop_with_counts(kind: type) -> Callable[..., Any] | None:
-    return engine.loop_for(kind) if getattr(kind, "takes_memory", False) else None
+def _copy_array(target: Any, source: Any) -> None:
+    """Copy number by number: an assignment of all would take memory, in case the two overlap."""
+    for place in range(target.size):
+        target.flat[place] = source.flat[place]
+
+
+def _register_loops(
+    function: Callable[..., Any], loop_for: Callable[[type], Callable[..., Any]]
+) -> None:
+    """Let compiled code call the loop for a policy, without counts unless the policy takes memory.
+
+    A function that takes memory cannot be compiled without counts, and says so; nothing goes wrong
+    silently.
+    """
+
+    def without(kind: type) -> Callable[..., Any] | None:
+        return None if getattr(kind, "takes_memory", False) else loop_for(kind)
+
+    def counting(kind: type) -> Callable[..., Any] | None:
+        return loop_for(kind) if getattr(kind, "takes_memory", False) else None
+
+    _register_choice(function, without, WITHOUT_COUNTS)
+    _register_choice(function, counting, {})
 
 
 def _register() -> None:
@@ -121,11 +155,12 @@ def _register() -> None:
         _register_choice(function, choose, INLINE)
     _register_function(engine.run)
     _register_function(engine.run_many)
-    # A function that takes memory cannot be compiled without counts, and says so; nothing goes wrong
-    # silently.
-    _register_choice(engine.play, _loop_without_counts, WITHOUT_COUNTS)
-    _register_choice(engine.play, _loop_with_counts, {})
+    _register_loops(engine.play, engine.loop_for)
+    _register_loops(serve, lambda kind: play_late)
     _register_choice(engine.draw_streak, engine.drawing_for, INLINE)
+    overload(copied, strict=False)(lambda *arguments: copied_whole)
+    overload(copy_into, strict=False)(_copying)
+    _register_function(copied_whole)
 
 
 def _library_runs(stamp: str, **options: Any) -> Any:
@@ -173,10 +208,12 @@ if not JIT_DISABLED:
     cached_runs = _cached_if_possible()
     if cached_runs.stats.cache_path:
         _forget_older(Path(cached_runs.stats.cache_path), SOURCES_HASH)
-    _counting = {loop: njit(nogil=True)(loop) for loop in (engine.play_plans, engine.play_streaks)}
+    _counting = {
+        loop: njit(nogil=True)(loop) for loop in (engine.play_plans, engine.play_streaks, play_late)
+    }
 
 
-def library_runs(policy: Any, game: engine.Game, starts: RunStarts, runs: engine.Runs) -> None:
+def library_runs(policy: Any, game: Game, starts: RunStarts, runs: Runs) -> None:
     """Play runs of the library's own policies, worlds and cells: cached on disk."""
     global cached_runs
     try:
@@ -187,15 +224,15 @@ def library_runs(policy: Any, game: engine.Game, starts: RunStarts, runs: engine
         cached_runs(policy, game, starts, runs)
 
 
-def foreign_runs(policy: Any, game: engine.Game, starts: RunStarts, runs: engine.Runs) -> None:
+def foreign_runs(policy: Any, game: Game, starts: RunStarts, runs: Runs) -> None:
     """Play runs of a policy or world from elsewhere: not cached, and free to take memory."""
-    play = _counting[engine.loop_for(type(policy))]
     for place, start in enumerate(starts.words):
         set_generator(starts.memory, start)
-        state, table = policy.init(), engine.fresh_table(game.world.means)
+        state = policy.init()
+        loop, memory = engine.loop_and_memory(policy, game)
         try:
-            runs.plans[place], runs.empty[place] = play(
-                policy, state, game, engine.record_of(runs, place), table
+            runs.plans[place], runs.empty[place] = _counting[loop](
+                policy, state, game, record_of(runs, place), memory
             )
         except numba.core.errors.TypingError as error:
             raise ParameterError(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.compilable import chosen, compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.round_robin import first_pulls, write_order
 from structured_bandits.planning.streaks import Streak, StreakLike
@@ -28,40 +28,9 @@ from structured_bandits.protocol import (
     StoppingWorld,
     WorldLike,
 )
+from structured_bandits.simulation.delayed import comes_late, fresh_desk, play_late, run_late
+from structured_bandits.simulation.game import Game, RunRecord, Runs, record_of
 from structured_bandits.simulation.generator import RunStarts, set_generator
-
-
-class Game(NamedTuple):
-    """What a policy is played in."""
-
-    world: Any
-    horizon: int
-    planning: bool  # False: reward-driven policies decide pull by pull
-    rng: np.random.Generator
-    stop: Ints  # one number: not 0 ends the run
-
-
-class RunRecord(NamedTuple):
-    """Where a run is written down."""
-
-    checkpoints: Ints  # rising numbers of pulls
-    regret: Floats  # at each checkpoint
-    pulls: Ints  # of each arm
-    sums: Floats  # of each arm's rewards
-    arms: Ints  # of each pull; of length 0 if not wanted
-
-
-class Runs(NamedTuple):
-    """Where many runs are written down: the same with a row for each run, and what `run` returns."""
-
-    checkpoints: Ints
-    regret: Floats
-    pulls: Ints
-    sums: Floats
-    arms: Ints
-    plans: Ints
-    empty: Ints
-    alarms: Ints
 
 
 class Table(NamedTuple):
@@ -82,23 +51,23 @@ def fresh_table(means: Floats) -> Table:
     return Table(means.max() - means, quota, np.zeros(arms, np.int64), seen)
 
 
-@compilable
-def record_of(runs: Runs, place: int) -> RunRecord:
-    """Return where one of many runs is written down."""
-    return RunRecord(
-        runs.checkpoints,
-        runs.regret[place],
-        runs.pulls[place],
-        runs.sums[place],
-        runs.arms[place],
-    )
-
-
 def run(policy: PolicyLike, game: Game, record: RunRecord) -> tuple[int, int, int]:
     """Play one run from the start; return how many plans and empty sets there were, and the alarm."""
+    return run_in(game.world, policy, game, record)
+
+
+@compilable
+def run_at_once(
+    world: WorldLike, policy: PolicyLike, game: Game, record: RunRecord
+) -> tuple[int, int, int]:
+    """Play one run in a world whose rewards come at once."""
     state = policy.init()
-    plans, empty = play(policy, state, game, record, fresh_table(game.world.means))
+    plans, empty = play(policy, state, game, record, fresh_table(world.means))
     return plans, empty, alarm_of(policy, state)
+
+
+#: Play one run in a world: by the rule for rewards that are out if its rewards come late.
+run_in = chosen(lambda kind: run_late if comes_late(kind) else run_at_once)
 
 
 def run_many(policy: PolicyLike, game: Game, starts: RunStarts, runs: Runs) -> None:
@@ -119,6 +88,14 @@ def play(policy: Any, *run: Any) -> tuple[int, int]:
 def loop_for(kind: type) -> Callable[..., tuple[int, int]]:
     """Return the loop for policies of this class: streak by streak if it says so."""
     return play_streaks if getattr(kind, "streaks", hasattr(kind, "streak")) else play_plans
+
+
+def loop_and_memory(policy: Any, game: Game) -> tuple[Callable[..., tuple[int, int]], Any]:
+    """Return the loop for a policy in a world, and fresh memory for it, from plain Python."""
+    means = game.world.means
+    if comes_late(type(game.world)):
+        return play_late, fresh_desk(means, policy.init(), game.horizon)
+    return loop_for(type(policy)), fresh_table(means)
 
 
 def play_plans(

@@ -26,7 +26,7 @@ UNCHECKED_FORMAT = 1  # of version 0.1.0, without a checksum
 MARK = b"sha-256 of this file: "
 DIGITS = 64
 UNCHECKED = MARK + b"0" * DIGITS
-TABLES = ("regret", "pulls", "plans", "empty", "arms", "sums", "e_values", "alarms")
+TABLES = ("regret", "pulls", "plans", "empty", "arms", "sums", "e_values", "alarms", "out")
 REFUTING = 100.0  # an e-value that refutes a structure at level 0.01
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 
@@ -51,6 +51,7 @@ class Result:
     e_values: dict[str, Floats] = field(default_factory=dict)
     #: Of each run after how many pulls the alarm of a `Guarded` policy rang; 0 if it did not.
     alarms: dict[str, Ints] = field(default_factory=dict)
+    out: dict[str, Ints] = field(default_factory=dict)  # runs x checkpoints: rewards that are late
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -91,6 +92,7 @@ class Result:
             "plans": float(self.plans[name].mean()),
             "empty": float(self.empty[name].mean()),
             "refuted": self._refuted(name),
+            **({"out": float(self.out[name][:, column].mean())} if self.out else {}),
             "width": self.info.get("policies", {}).get(name, {}).get("width", "?"),
         }
 

@@ -129,6 +129,7 @@ def _run(
         e_values=_gathered(blocks, setting, "e_values"),
         alarms=_gathered(blocks, setting, "alarms"),
         arms=_gathered(blocks, setting, "arms") if setting.record_arms else {},
+        out=_where_late(_gathered(blocks, setting, "out")),
         info={
             **about,
             "horizon": setting.horizon,
@@ -143,6 +144,11 @@ def _run(
 
 def _gathered(blocks: list[Block], setting: Setting, key: str) -> dict[str, Any]:
     return {name: np.concatenate([block[name][key] for block in blocks]) for name in setting.names}
+
+
+def _where_late(out: dict[str, Ints]) -> dict[str, Ints]:
+    """Return how many rewards were out, nothing if all rewards came at once."""
+    return out if any(table.shape[1] for table in out.values()) else {}
 
 
 def _named(policies: Mapping[str, PolicyLike] | PolicyLike) -> dict[str, PolicyLike]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.compilable import chosen, compilable, do_nothing
 from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect, after_pulls
 from structured_bandits.planning.intervals import Intervals
 
@@ -164,13 +164,9 @@ def compiles(cells: Any) -> bool:
     return bool(getattr(cells, "compiles", hasattr(cells, "_fields")))
 
 
-def forget_history(cells: Any, memory: Any) -> None:
-    """Forget what earlier plans noted, if it may decide how long the next plan is.
-
-    For cells whose plans follow from the data alone there is nothing to do.
-    """
-    if hasattr(cells, "forget"):
-        cells.forget(memory)
+#: `forget_history(cells, memory)`: forget what earlier plans noted, if it may decide how long the next
+#: plan is. For cells whose plans follow from the data alone there is nothing to do.
+forget_history = chosen(lambda kind: getattr(kind, "forget", do_nothing))
 
 
 Model = (

@@ -12,7 +12,8 @@ from structured_bandits.environments.tape import Tape
 from structured_bandits.policies.form import check_plan
 from structured_bandits.protocol import Now, Seen
 from structured_bandits.simulation.blocks import engine_of
-from structured_bandits.simulation.engine import Game, Runs
+from structured_bandits.simulation.delayed import comes_late, middle_reward
+from structured_bandits.simulation.game import Game, Runs
 from structured_bandits.simulation.generator import Memory, RunStarts
 from structured_bandits.testing.failures import require
 
@@ -90,8 +91,10 @@ def play_in(
         plans=np.zeros(1, np.int64),
         empty=np.zeros(1, np.int64),
         alarms=np.zeros(1, np.int64),
+        out=np.zeros((1, int(comes_late(type(world)))), np.int64),
     )
-    game = Game(world, horizon, planning, rng, np.zeros(1, np.int64))
+    stop = np.zeros(1, np.int64)
+    game = Game(world, horizon, planning, rng, stop, middle_reward(policy))
     # The engine sets a generator at the start of each run; here it sets memory that nobody reads.
     nowhere = Memory(np.zeros(4, np.uint64), np.zeros(2, np.uint32))
     starts = RunStarts(nowhere, np.zeros((1, 4), np.uint64))

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.environments.base import declared_range
 from structured_bandits.errors import RewardError
 from structured_bandits.live.results import checked_results
 from structured_bandits.planning.streaks import Streak
-from structured_bandits.protocol import Now, Outcome, Paid
+from structured_bandits.protocol import Now, Outcome, Paid, Seen
+from structured_bandits.simulation.delayed import comes_late
 from structured_bandits.simulation.engine import draw_until_misses, drawing_for
 from structured_bandits.testing.failures import blamed, require
 from structured_bandits.testing.play import play_in
@@ -33,9 +35,9 @@ def check_world(world: Any, *, compiled: bool = True, draws: int = 4000) -> None
     What is checked: that `draw` returns a `Paid` with the number of pulls, and a sum and squares that
     rewards in the range can have; that the average is the mean which `means` tells; that blocks have
     the mean and the variance of single draws (or, in a world without chance, their very sum); that
-    `draw_until` stops where it should; that Python and compiled code draw the same from the same
-    generator, and from no other; that the world can be pickled. Averages may be off by six standard
-    errors; the seeds are fixed.
+    `draw_until` stops where it should; that `draw_delay`, if there is one, draws whole numbers; that
+    Python and compiled code draw the same from the same generator, and from no other; that the world
+    can be pickled. Averages may be off by six standard errors; the seeds are fixed.
     """
     name = type(world).__name__
     _check_means(world, name)
@@ -48,6 +50,8 @@ def check_world(world: Any, *, compiled: bool = True, draws: int = 4000) -> None
                 _check_sums(world, name, arm)
             if drawing_for(type(world)) is draw_until_misses:
                 _check_stops(world, name, arm, draws // 4)
+        if comes_late(type(world)):
+            _check_delays(world, name)
     _check_value(world, name)
     if compiled:
         _check_compiled(world, name)
@@ -66,7 +70,7 @@ def _check_means(world: Any, name: str) -> None:
 
 def _check_payments(world: Any, name: str, arm: int) -> None:
     """Is it a Paid, of so many pulls, with a possible sum and possible squares?"""
-    allowed = reward_range(world) or (-math.inf, math.inf)
+    allowed = declared_range(world) or (-math.inf, math.inf)
     for seed in range(5):
         for count in _counts(world):
             how = _how(f"world.draw({arm}, 0, {count}, rng)", seed)
@@ -200,7 +204,7 @@ def _check_sums(world: Any, name: str, arm: int) -> None:
 def _check_stops(world: Any, name: str, arm: int, draws: int) -> None:
     """Does draw_until stop like one who pulls one by one and counts misses?"""
     count = min(8, _longest(world))
-    allowed = reward_range(world) or (-math.inf, math.inf)
+    allowed = declared_range(world) or (-math.inf, math.inf)
     for misses in range(0, min(3, count - 1)):
         call = f"world.draw_until({arm}, 0, {count}, {misses}, rng)"
         how = _how(call, misses)
@@ -230,7 +234,7 @@ def _check_stops(world: Any, name: str, arm: int, draws: int) -> None:
 def _stopped_by_hand(
     world: Any, arm: int, count: int, misses: int, rng: np.random.Generator
 ) -> tuple[int, float, float]:
-    highest = (reward_range(world) or (0.0, math.inf))[1]
+    highest = (declared_range(world) or (0.0, math.inf))[1]
     pulls, total, squares = 0, 0.0, 0.0
     while pulls < count and misses >= 0:
         paid = world.draw(arm, pulls, 1, rng)
@@ -253,6 +257,22 @@ def _check_value(world: Any, name: str) -> None:
                 f"The world pays {one!r}, its copy {two!r}.",
                 "pickle.loads(pickle.dumps(world))",
             )
+
+
+def _check_delays(world: Any, name: str) -> None:
+    """Is each delay a whole number of pulls, and drawn from the generator only?"""
+    for seed in range(20):
+        arm = seed % len(world.means)
+        reward = world.draw(arm, 0, 1, _generator(seed)).total
+        how = _how(f"world.draw_delay({arm}, {reward!r}, rng)", seed)
+        with blamed(f"draw_delay of {name}", how):
+            one, two = (world.draw_delay(arm, reward, _generator(seed)) for _ in range(2))
+        require(
+            isinstance(one, (int, np.integer)) and bool(one >= 0) and bool(one == two),
+            f"draw_delay of {name} must return a whole number of pulls from 0, drawn from rng only.",
+            f"With the same generator it returned {one!r} and {two!r}.",
+            how,
+        )
 
 
 def _check_compiled(world: Any, name: str) -> None:
@@ -301,12 +321,18 @@ class Echo(NamedTuple):
         state.last[0] = outcome.total
         state.last[1] = outcome.squares
 
+    def plan(self, state: EchoState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
+        """Choose an arm by what was paid, in a world whose rewards come late."""
+        streak = self.streak(state, now, rng)
+        quota[:] = 0
+        quota[streak.arm] = 1
+        return 0
 
-def reward_range(world: Any) -> tuple[float, float] | None:
-    """Return the range of rewards that a world declares, by a method or a property, if any."""
-    declared = getattr(world, "reward_range", None)
-    found: tuple[float, float] | None = declared() if callable(declared) else declared
-    return found
+    def observe(self, state: EchoState, seen: Seen) -> None:
+        """Note what was paid, and when."""
+        for arm in range(self.n_arms):
+            state.last[0] = (3.0 * state.last[0] + seen.sums[arm]) % 1e6
+            state.last[1] = (3.0 * state.last[1] + seen.squares[arm]) % 1e6
 
 
 def _longest(world: Any) -> int:

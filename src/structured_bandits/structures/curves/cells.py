@@ -9,7 +9,7 @@ a cell whose two ends are equal.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
@@ -138,11 +138,6 @@ class IntervalCells(Record, SpanCells, _IntervalCells):
     def workspace(self) -> CurveWork:  # type: ignore[override]
         """Return the memory of `choose` and the questions after it."""
         return fresh_curve_work(len(self.best), self.arm_count())
-
-    def forget(self, memory: Any) -> None:
-        """Let the next search not begin at the length found last, which decides where it ends."""
-        if isinstance(memory, CurveWork):
-            memory.lengths[:] = 1
 
     def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: CurveWork) -> int:
         """Return what `optimistic_arm` does, without a look at the cells that an arm keeps out."""

@@ -10,6 +10,7 @@ from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect
 from structured_bandits.planning.intervals import Intervals
+from structured_bandits.planning.lookahead import forget_lengths
 from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, update_watches
 from structured_bandits.records import Record
@@ -126,5 +127,4 @@ class FiniteCells(Record, _FiniteCells):
 
     def forget(self, work: Any) -> None:
         """Let the next search not begin at the length found last, which decides where it ends."""
-        if isinstance(work, Watches):
-            work.lengths[:] = 1
+        forget_lengths(work)

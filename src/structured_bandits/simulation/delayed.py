@@ -1,0 +1,415 @@
+"""The loop for worlds whose rewards come late: the rule of the live agent, decision by decision.
+
+Before each pull the rewards that are due are told, in the order of their decisions. Then an arm is asked
+for: the next one of the plan while nothing else is out, otherwise one beyond the plan. Beyond its plan a
+policy plans ahead, on a copy of its state in which each reward that is out counts as the average of its
+arm; a randomised policy simply draws once more (docs/mathematics.md has the rule in full, `live.agent`
+the same for rewards that come from outside). Costs per pull, and 48 bytes for each.
+
+Records are small and calls are not deep: a compiler takes its time over every array that is handed on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.compilable import chosen, compilable, do_nothing
+from structured_bandits.errors import ParameterError
+from structured_bandits.policies.guarded import Guarded, alarm_of
+from structured_bandits.policies.phases import MOST_PULLS
+from structured_bandits.protocol import LateWorld, Now, PolicyLike, Seen
+from structured_bandits.simulation.copies import copied
+from structured_bandits.simulation.game import Game, RunRecord
+
+# The columns of the table of decisions; the last two are by pull, not by decision.
+ARM, PLAN, FOLLOWING, FIRST, LAST = range(5)
+NONE = -1  # instead of a decision
+EXTRA = -1  # instead of the number of a plan: decided beyond the plan
+TOLD = -2  # the same: its reward has come
+# What is counted.
+REWARDS, OUT, STRAYS, LEFT, LEFT_AHEAD, PLANS, PLANS_AHEAD, EMPTY, SETTLED = range(9)
+
+
+class Desk(NamedTuple):
+    """What an agent has before it."""
+
+    gaps: Floats  # of the arms
+    spare: Any  # a state of the policy, as memory for copies
+    decisions: (
+        Ints  # rows of arm, plan, the next one due at the same pull; first and last due at a pull
+    )
+    rewards: Floats  # of the decisions
+    # Rewards that have come and that are out, of the latter those that are not the plan's; pulls left of
+    # the plan and of the one ahead; plans and plans ahead made; empty sets; decisions that are settled.
+    counts: Ints
+    quota: Ints  # the plan
+    handed: Ints  # how much of it was handed out
+    quota_ahead: Ints
+    handed_ahead: Ints
+    seen: Seen  # all rewards that have come
+    one: Seen  # memory for a single one
+    assumed: Seen  # the rewards that are out, as if they were average
+
+
+def comes_late(kind: type) -> bool:
+    """Do rewards of worlds of this class come late?"""
+    return hasattr(kind, "draw_delay")
+
+
+def middle_reward(policy: Any) -> float:
+    """Return the middle of the range of rewards that a policy declares, nan if it has none."""
+    declared = getattr(policy, "reward_range", None)
+    if declared is None or not math.isfinite(declared[0]):
+        return math.nan
+    return 0.5 * (float(declared[0]) + float(declared[1]))
+
+
+@compilable
+def run_late(
+    world: LateWorld, policy: PolicyLike, game: Game, record: RunRecord
+) -> tuple[int, int, int]:
+    """Play one run in a world whose rewards come late."""
+    state = policy.init()
+    desk = fresh_desk(world.means, policy.init(), game.horizon)
+    plans, empty = serve(policy, state, game, record, desk)
+    return plans, empty, alarm_of(policy, state)
+
+
+def serve(policy: Any, *run: Any) -> tuple[int, int]:
+    """Play until the horizon; compiled code counts references only for policies that take memory."""
+    return play_late(policy, *run)
+
+
+def play_late(
+    policy: PolicyLike, state: Any, game: Game, record: RunRecord, desk: Desk
+) -> tuple[int, int]:
+    """Play until `horizon` pulls are made or stop[0] is set.
+
+    Return the number of plans, those ahead included, and of empty confidence sets in the others.
+    """
+    counts, decisions = desk.counts, desk.decisions
+    reached = 0  # checkpoints passed
+    stale = True  # must there be another plan?
+    for pull in range(game.horizon):
+        if game.stop[0] != 0:
+            break
+        due = decisions[pull, FIRST]
+        while stale or due != NONE:
+            if stale:
+                now = Now(counts[REWARDS], worth_planning(game.planning, counts))
+                counts[EMPTY] += make_plan(policy, state, now, desk.quota, game.rng)
+                begin_plan(desk)
+                stale = False
+            else:
+                stale = tell(policy, state, desk, due)
+                due = decisions[due, FOLLOWING]
+        if not next_is_planned(counts) and counts[LEFT_AHEAD] == 0:
+            copy = copied(policy, desk.spare, state)
+            t = counts[REWARDS] + assume(policy, copy, desk, game.middle)
+            make_plan(policy, copy, Now(t, 1), desk.quota_ahead, game.rng)
+            begin_plan_ahead(policy, desk)
+        arm = ask(desk, pull)
+        paid = game.world.draw(arm, record.pulls[arm], 1, game.rng)
+        delay = game.world.draw_delay(arm, paid.total, game.rng)
+        send_out(desk, pull, paid.total, pull + 1 + delay)
+        record.pulls[arm] += 1
+        record.sums[arm] += paid.total
+        if len(record.arms) > 0:
+            record.arms[pull] = arm
+        if reached < len(record.checkpoints) and record.checkpoints[reached] == pull + 1:
+            record.regret[reached] = regret_of(desk.gaps, record.pulls)
+            record.out[reached] = counts[OUT] - due_before(decisions, pull + 1)
+            reached += 1
+    return counts[PLANS] + counts[PLANS_AHEAD], counts[EMPTY]
+
+
+@compilable
+def fresh_desk(means: Floats, spare: Any, horizon: int) -> Desk:
+    """Return the memory of a run before its first plan."""
+    arms = len(means)
+    return Desk(
+        means.max() - means,
+        spare,
+        np.full((horizon + 1, 5), NONE),
+        np.zeros(horizon),
+        np.zeros(9, np.int64),
+        np.zeros(arms, np.int64),
+        np.zeros(arms, np.int64),
+        np.zeros(arms, np.int64),
+        np.zeros(arms, np.int64),
+        Seen(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms)),
+        Seen(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms)),
+        Seen(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms)),
+    )
+
+
+@compilable
+def next_is_planned(counts: Ints) -> bool:
+    """Is the next pull one of the plan? Not while a reward is out that is not the plan's."""
+    return counts[STRAYS] == 0 and counts[LEFT] > 0
+
+
+@compilable
+def ask(desk: Desk, pull: int) -> int:
+    """Hand out a pull of the plan or of the one ahead; return its arm."""
+    counts, decision = desk.counts, desk.decisions[pull]
+    if next_is_planned(counts):
+        arm = next_arm(desk.quota, desk.handed)
+        decision[PLAN] = counts[PLANS]
+        counts[LEFT] -= 1
+    else:
+        arm = next_arm(desk.quota_ahead, desk.handed_ahead)
+        decision[PLAN] = EXTRA
+        counts[LEFT_AHEAD] -= 1
+        counts[STRAYS] += 1
+    decision[ARM] = arm
+    desk.assumed.pulls[arm] += 1
+    counts[OUT] += 1
+    return arm
+
+
+@compilable
+def next_arm(quota: Ints, handed: Ints) -> int:
+    """Hand out the next pull of a plan that has one left: of the arm that has had least."""
+    arm = 0
+    least = MOST_PULLS
+    for other in range(len(quota)):
+        if handed[other] < quota[other] and handed[other] < least:
+            arm, least = other, handed[other]
+    handed[arm] += 1
+    return arm
+
+
+@compilable
+def tell(policy: PolicyLike, state: Any, desk: Desk, decision: int) -> bool:
+    """Take in the reward of a decision; must there be another plan?
+
+    There must if the plan is complete, if it did not reckon with this reward, or if a policy that
+    settles rewards has changed its mind.
+    """
+    counts, seen = desk.counts, desk.seen
+    arm, reward = desk.decisions[decision, ARM], desk.rewards[decision]
+    planned = desk.decisions[decision, PLAN] == counts[PLANS]
+    desk.decisions[decision, PLAN] = TOLD
+    desk.assumed.pulls[arm] -= 1
+    counts[OUT] -= 1
+    counts[REWARDS] += 1
+    counts[LEFT_AHEAD] = 0  # the plan ahead did not reckon with it either
+    seen.pulls[arm] += 1
+    seen.sums[arm] += reward
+    seen.squares[arm] += reward * reward
+    overturned = take_in(policy, state, desk, decision)
+    complete = counts[LEFT] == 0 and counts[OUT] == counts[STRAYS]
+    return overturned or complete or not planned
+
+
+@compilable
+def worth_planning(planning: bool, counts: Ints) -> int:
+    """Return how many pulls of a plan may be followed.
+
+    While rewards are out only one, if any, as each of them makes another plan.
+    """
+    return MOST_PULLS if planning and counts[OUT] == 0 else 1
+
+
+@compilable
+def begin_plan(desk: Desk) -> None:
+    """Begin to hand out a new plan, with which nothing that is out has to do."""
+    counts = desk.counts
+    counts[LEFT] = started(desk.quota, desk.handed)
+    counts[PLANS] += 1
+    counts[STRAYS] = counts[OUT]
+
+
+@compilable
+def begin_plan_ahead(policy: PolicyLike, desk: Desk) -> None:
+    """Begin to hand out a new plan beyond the plan."""
+    left = started(desk.quota_ahead, desk.handed_ahead)
+    desk.counts[LEFT_AHEAD] = 1 if draws(policy) else left
+    desk.counts[PLANS_AHEAD] += 1
+
+
+@compilable
+def make_plan(
+    policy: PolicyLike, state: Any, now: Now, quota: Ints, rng: np.random.Generator
+) -> int:
+    """Let the policy plan from what it has learned alone: what it noted for earlier plans is cleared.
+
+    In one place, because to compile a plan takes most of the time that this file takes.
+    """
+    forget(policy, state)
+    return policy.plan(state, now, quota, rng)
+
+
+@compilable
+def started(quota: Ints, handed: Ints) -> int:
+    """Begin to hand out a plan; return the number of its pulls."""
+    left = 0
+    for arm in range(len(quota)):
+        handed[arm] = 0
+        left += quota[arm]
+    if left < 1:
+        raise ParameterError("the policy planned no pull; a plan holds at least one")
+    return left
+
+
+@compilable
+def assume(policy: PolicyLike, copy: Any, desk: Desk, middle: float) -> int:
+    """Let the policy take in all rewards that are out as averages; return their number.
+
+    None if it draws: then it simply draws once more.
+    """
+    if draws(policy):
+        return 0
+    write_averages(desk.seen, desk.assumed, middle)
+    hear(policy, copy, desk.assumed)
+    return desk.counts[OUT]
+
+
+@compilable
+def write_averages(seen: Seen, assumed: Seen, middle: float) -> None:
+    """Write what the pulls that are out would have paid if each were average for its arm.
+
+    Without data of an arm: the middle of the range of rewards; without a range the average of all.
+    """
+    total = 0
+    rewards = 0.0
+    squares = 0.0
+    for arm in range(len(seen.pulls)):
+        total += seen.pulls[arm]
+        rewards += seen.sums[arm]
+        squares += seen.squares[arm]
+    for arm in range(len(seen.pulls)):
+        out = assumed.pulls[arm]
+        if seen.pulls[arm] > 0:
+            assumed.sums[arm] = out * (seen.sums[arm] / seen.pulls[arm])
+            assumed.squares[arm] = out * (seen.squares[arm] / seen.pulls[arm])
+        elif not math.isnan(middle):
+            assumed.sums[arm] = out * middle
+            assumed.squares[arm] = out * (middle * middle)
+        else:
+            assumed.sums[arm] = out * (rewards / max(total, 1))
+            assumed.squares[arm] = out * (squares / max(total, 1))
+
+
+def _observe_one(policy: PolicyLike, state: Any, desk: Desk, decision: int) -> bool:
+    """Hand the reward of a decision to the policy; its plan stands."""
+    arm = write_one(desk, decision)
+    policy.observe(state, desk.one)
+    clear_one(desk.one, arm)
+    return False
+
+
+def _hear_and_settle(policy: Any, state: Any, desk: Desk, decision: int) -> bool:
+    """Hand over a reward at once, and in the order of asking all up to the oldest that is out.
+
+    Does that overturn the plan?
+    """
+    arm = write_one(desk, decision)
+    policy.hear(state, desk.one)
+    clear_one(desk.one, arm)
+    overturned = False
+    oldest = desk.counts[SETTLED]
+    while desk.decisions[oldest, PLAN] == TOLD:
+        arm = write_one(desk, oldest)
+        overturned = policy.settle(state, desk.one) or overturned
+        clear_one(desk.one, arm)
+        oldest += 1
+    desk.counts[SETTLED] = oldest
+    return overturned
+
+
+def _observe(policy: PolicyLike, state: Any, seen: Seen) -> None:
+    policy.observe(state, seen)
+
+
+def _hear(policy: Any, state: Any, seen: Seen) -> None:
+    """Let a policy hear what is assumed; it is never settled, as it is no evidence."""
+    policy.hear(state, seen)
+
+
+def _draws(policy: Any) -> bool:
+    return True
+
+
+def _does_not_draw(policy: Any) -> bool:
+    return False
+
+
+def _one_of_two_draws(policy: Any) -> bool:
+    return draws(policy.inner) or draws(policy.fallback)
+
+
+def wants_order(kind: type) -> bool:
+    """Do policies of this class get rewards in the order of asking, besides hearing them at once?"""
+    return bool(getattr(kind, "in_order", False))
+
+
+def drawing(kind: type) -> Callable[[Any], bool]:
+    """Return what tells whether policies of this class draw; a guard does if one of its two does."""
+    if issubclass(kind, Guarded):
+        return _one_of_two_draws
+    return _draws if getattr(kind, "randomised", False) else _does_not_draw
+
+
+draws = chosen(drawing)
+take_in = chosen(lambda kind: _hear_and_settle if wants_order(kind) else _observe_one)
+hear = chosen(lambda kind: _hear if wants_order(kind) else _observe)
+forget = chosen(lambda kind: getattr(kind, "forget", do_nothing))
+
+
+@compilable
+def write_one(desk: Desk, decision: int) -> int:
+    """Write the reward of a decision where the policy reads it; return its arm."""
+    arm, reward = desk.decisions[decision, ARM], desk.rewards[decision]
+    desk.one.pulls[arm] = 1
+    desk.one.sums[arm] = reward
+    desk.one.squares[arm] = reward * reward
+    return arm
+
+
+@compilable
+def clear_one(one: Seen, arm: int) -> None:
+    """Clear what `write_one` wrote."""
+    one.pulls[arm] = 0
+    one.sums[arm] = 0.0
+    one.squares[arm] = 0.0
+
+
+@compilable
+def send_out(desk: Desk, decision: int, reward: float, due: int) -> None:
+    """Note the reward of a decision, and before which pull it comes."""
+    decisions = desk.decisions
+    desk.rewards[decision] = reward
+    if due >= len(decisions):
+        return  # it never comes
+    if decisions[due, FIRST] == NONE:
+        decisions[due, FIRST] = decision
+    else:
+        decisions[decisions[due, LAST], FOLLOWING] = decision
+    decisions[due, LAST] = decision
+
+
+@compilable
+def due_before(decisions: Ints, pull: int) -> int:
+    """Count the rewards that come before a pull, and have not come yet."""
+    count = 0
+    decision = decisions[pull, FIRST]
+    while decision != NONE:
+        count += 1
+        decision = decisions[decision, FOLLOWING]
+    return count
+
+
+@compilable
+def regret_of(gaps: Floats, pulls: Ints) -> float:
+    """Return the pseudo-regret of these pulls, summed up in the same order by both engines."""
+    regret = 0.0
+    for arm in range(len(gaps)):
+        regret += gaps[arm] * pulls[arm]
+    return regret
