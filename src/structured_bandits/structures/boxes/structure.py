@@ -23,6 +23,7 @@ from structured_bandits.structures.finite.structure import table_of
 from structured_bandits.structures.polyhedral.polytope import Polytope, means_with, point
 from structured_bandits.structures.polyhedral.structure import Place
 from structured_bandits.structures.questions import Distances
+from structured_bandits.structures.reward_ranges import Range
 
 
 class BoxStructure(Structure):
@@ -41,18 +42,21 @@ class BoxStructure(Structure):
         self,
         table: Any,
         margins: Any,
-        low: float = 0.0,
-        high: float = 1.0,
+        low: float | None = None,
+        high: float | None = None,
         arms: Sequence[str] | None = None,
         models: Sequence[str] | None = None,
+        reward_range: Range | None = None,
     ) -> None:
-        known = table_of(table, arms, models)
+        known = table_of(table, arms, models, reward_range)
         self.rows = known.cells.table
         self.model_names = known.model_names
-        least, most = box_ends(self.rows, margins, low, high)
-        super().__init__(BoxCells(least, most), known.arm_names)
-        if self.rows.min() >= 0.0 and self.rows.max() <= 1.0:  # else the table has warned
-            warn_if_outside(self.mean_ranges)
+        bottom, top = known.range_of_rewards
+        ends = bottom if low is None else low, top if high is None else high
+        cells = BoxCells(*box_ends(self.rows, margins, *ends))
+        super().__init__(cells, known.arm_names, reward_range=known.reward_range)
+        if self.rows.min() >= bottom and self.rows.max() <= top:  # else the table has warned
+            warn_if_outside(self.mean_ranges, self.reward_range)
 
     @property
     def n_models(self) -> int:

@@ -9,22 +9,25 @@ from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.builders.limits import check_pieces
 from structured_bandits.structures.finite.structure import table_of
 from structured_bandits.structures.polyhedral.mixture import MixtureStructure
+from structured_bandits.structures.reward_ranges import Range
 
 
 def around(
     table: Any,
     margins: Any,
-    low: float = 0.0,
-    high: float = 1.0,
+    low: float | None = None,
+    high: float | None = None,
     arms: Sequence[str] | None = None,
     models: Sequence[str] | None = None,
+    reward_range: Range | None = None,
 ) -> BoxStructure:
     """Return the structure of an estimated table: the means are those of a row, up to margins.
 
     `table` is a `FiniteStructure` or what it takes (models × arms). `margins` says by how much its means
     may be wrong, either way: a number, one for each arm, or one for each mean (models × arms), such as
-    two standard errors. What would leave the range from `low` to `high` is cut off; a mean of the table
-    that is outside itself stays a possible one. With margins of 0 it plays as the table does.
+    two standard errors. What would leave the range from `low` to `high`, by default that of the rewards,
+    is cut off; a mean of the table that is outside itself stays a possible one. With margins of 0 it
+    plays as the table does.
 
     >>> types = around([[0.8, 0.3], [0.2, 0.7]], 0.1, arms=["tea", "coffee"], models=["A", "B"])
     >>> types
@@ -32,11 +35,14 @@ def around(
     >>> types.at([0.75, 0.25], "A")
     Place(piece=0, parameter=(0.75, 0.25))
     """
-    return BoxStructure(table, margins, low, high, arms, models)
+    return BoxStructure(table, margins, low, high, arms, models, reward_range)
 
 
 def mixtures(
-    table: Any, arms: Sequence[str] | None = None, models: Sequence[str] | None = None
+    table: Any,
+    arms: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
+    reward_range: Range | None = None,
 ) -> MixtureStructure:
     """Return the structure of all mixtures of the rows of a table, their convex hull.
 
@@ -49,7 +55,7 @@ def mixtures(
     >>> audience.model_name(audience.at([0.3, 0.7]))
     '30 % A, 70 % B'
     """
-    rows = table_of(table, arms, models)
+    rows = table_of(table, arms, models, reward_range)
     count, width = rows.cells.table.shape
     check_pieces("mixtures", 1, count + 1, count, width)
-    return MixtureStructure(rows.cells.table, rows.arm_names, rows.model_names)
+    return MixtureStructure(rows.cells.table, rows.arm_names, rows.model_names, rows.reward_range)

@@ -181,22 +181,28 @@ class FiniteStructure(Structure):
 
 
 def table_of(
-    table: Any, arms: Sequence[str] | None = None, models: Sequence[str] | None = None
+    table: Any,
+    arms: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
+    reward_range: Range | None = None,
 ) -> FiniteStructure:
     """Return a table as a `FiniteStructure`, of which builders take the numbers and the names.
 
-    `table` is one already, or whatever `FiniteStructure` takes; names that are given replace its own.
+    `table` is one already, or whatever `FiniteStructure` takes; names and a range that are given replace
+    its own.
     """
     if not isinstance(table, Structure):
-        return FiniteStructure(table, arms, models)
+        return FiniteStructure(table, arms, models, reward_range=reward_range)
     if not isinstance(table, FiniteStructure):
         raise StructureError(f"table={table!r}: expected a table of models × arms")
-    if arms is None and models is None:
+    if arms is None and models is None and reward_range is None:
         return table
     return FiniteStructure(
         table.cells.table,
         table.arm_names if arms is None else arms,
         table.model_names if models is None else models,
+        table.prior,
+        table.reward_range if reward_range is None else reward_range,
     )
 
 

@@ -13,6 +13,7 @@ from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import index_of
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import Place, PolyhedralStructure
+from structured_bandits.structures.reward_ranges import Range
 
 SMALLEST_SHARE = 5e-4  # of a row that is named: one of 0.05 % or more
 
@@ -24,10 +25,16 @@ class MixtureStructure(PolyhedralStructure):
     the same means then have several weights, and one of them is reported.
     """
 
-    def __init__(self, table: Floats, arms: Sequence[str], models: Sequence[str]) -> None:
+    def __init__(
+        self,
+        table: Floats,
+        arms: Sequence[str],
+        models: Sequence[str],
+        reward_range: Range | None = None,
+    ) -> None:
         self.rows = table
         self.model_names = models
-        super().__init__([hull(table)], arms)
+        super().__init__([hull(table)], arms, reward_range)
 
     @cached_property
     def mean_ranges(self) -> Floats:
