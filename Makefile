@@ -7,7 +7,8 @@
 # make theorems    mean regret on 50 random structures beside the bounds of the theorems
 # make verdicts    the verdicts on the paper's claims for five seeds
 # make docs        the documentation as a site in docs/_build/html
-# make soak        ten minutes of random cases of each policy against its oracle (POLICIES="SUCB IDS": of these)
+# make soak        false alarms on 20 structures; ten minutes of random cases of each policy against its oracle
+#                  (POLICIES="SUCB IDS": of these)
 # make clean       removes what the others made
 #
 # All of them set up .venv first; a machine needs Python >= 3.11 and make, nothing else.
@@ -84,6 +85,7 @@ docs: $(READY)
 	@echo "docs/_build/html/index.html"
 
 soak: $(READY)
+	PYTHONPATH=tests $(BIN)/python tools/false_alarms.py
 	PYTHONPATH=tests $(BIN)/python tools/soak.py $(POLICIES)
 
 $(READY): pyproject.toml

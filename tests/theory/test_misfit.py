@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -18,24 +17,16 @@ from oracles.misfit import (
     log_e_table,
     looks,
 )
+from support.misfits import coin, largest, made_for, normal, share
 
 import structured_bandits as sb
-from structured_bandits.misfit.build import GRID, misfit_test, models_on
+from structured_bandits.misfit.build import GRID, models_on
 from structured_bandits.misfit.e_value import fresh_look_memory, look_at
-from structured_bandits.misfit.looks import fresh_watching, look_if_due, next_look, settle_pulls
+from structured_bandits.misfit.looks import next_look
 from structured_bandits.misfit.polytopes import CLOSE, some_models
 
 Rng = np.random.Generator
-Draw = Callable[[int, int, Rng], float]  # the sum of some rewards of an arm
 INFINITE = math.inf
-
-
-def made_for(
-    structure: sb.Structure, sigma: float | None = None, low: float = 0.0, high: float = 1.0
-) -> Any:
-    """The test for rewards in a range, or Gaussian ones."""
-    ends = (low, high) if sigma is None else (-INFINITE, INFINITE)
-    return misfit_test(structure, *ends, 0.5 if sigma is None else sigma)
 
 
 def log_e(test: Any, pulls: Any, sums: Any) -> float:
@@ -161,39 +152,6 @@ def test_no_share_is_lost_where_two_arms_contradict_every_model() -> None:
 
 
 # ------------------------------------------------------------------------- what it promises
-
-
-def largest(test: Any, draw: Draw, arms: int, pulls: int, rng: Rng) -> float:
-    """The largest log E of a policy that follows the best average half of the time.
-
-    Between two looks it stays with an arm.
-    """
-    watching, memory = fresh_watching(arms), fresh_look_memory(test)
-    while watching.times[0] < pulls:
-        averages = watching.sums / np.maximum(watching.pulls, 1)
-        arm = int(averages.argmax()) if rng.random() < 0.5 else int(rng.integers(arms))
-        count = int(watching.times[1] - watching.times[0])
-        settle_pulls(watching, arm, count, draw(arm, count, rng))
-        assert look_if_due(test, watching, memory)
-    return float(watching.largest[0])
-
-
-def coin(means: Any) -> Draw:
-    return lambda arm, count, rng: float(rng.binomial(count, means[arm]))
-
-
-def share(means: Any) -> Draw:
-    """Rewards that are not 0/1: about half of them lie between."""
-
-    def total(arm: int, count: int, rng: Rng) -> float:
-        between = rng.binomial(count, 0.5)
-        return float(between * means[arm] + rng.binomial(count - between, means[arm]))
-
-    return total
-
-
-def normal(means: Any) -> Draw:
-    return lambda arm, count, rng: float(rng.normal(count * means[arm], 0.5 * math.sqrt(count)))
 
 
 RIGHT = {

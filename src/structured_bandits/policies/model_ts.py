@@ -91,6 +91,10 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
         """The prior."""
         return self.prior
 
+    def active_arms(self, state: ModelTSState, t: int) -> tuple[int, ...]:
+        """Return the arms that are best in some model: no other arm is ever drawn."""
+        return self.structure.best_arms
+
     def init(self) -> ModelTSState:
         """Return a fresh state."""
         belief = self.posterior.fresh_belief()
