@@ -1,0 +1,136 @@
+"""The e-value of a live agent: in asked order, whatever comes when; guards at work in agents."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from oracles.late import largest_log_e
+from oracles.misfit import log_e_table
+
+import structured_bandits as sb
+from structured_bandits.testing import check_policy
+
+MEANS = [[0.5, 0.25], [0.125, 0.75]]
+TABLE = sb.FiniteStructure(MEANS, arms=["tea", "milk"], models=["A", "B"])
+
+
+def test_the_e_value_counts_rewards_in_asked_order() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(12):
+        agent, decisions, told = sb.Agent(sb.UCB(TABLE), seed=0), [], []
+        for _ in range(60):
+            if rng.random() < 0.5:
+                decision = agent.ask()
+                decisions.append((decision.arm, float(rng.random() < 0.9)))
+                told.append(False)
+            elif out := [place for place, known in enumerate(told) if not known]:
+                place = int(rng.choice(out))
+                agent.tell(place, decisions[place][1])
+                told[place] = True
+            expected = largest_log_e(
+                lambda pulls, sums: log_e_table(MEANS, pulls, sums), 2, decisions, told
+            )
+            assert agent.misfit is not None
+            assert agent.misfit.log_e_value == pytest.approx(max(float(expected), 0.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["delays that tell", "counted as they come"])
+def test_clicks_at_once_and_silence_later_do_not_ring(kind: str) -> None:
+    """What rings nearly always if rewards are counted as they come rings at most by chance here."""
+    rung = 0
+    for run in range(60):
+        rng = np.random.default_rng([4, run])
+        agent, due = sb.Agent(sb.ModelTS(TABLE), seed=run), []
+        naive = sb.Agent(sb.ModelTS(TABLE), seed=run)
+        for pull in range(200):
+            while due and due[0][0] <= pull:
+                _, decision, arm = due.pop(0)
+                agent.tell(decision, 0.0)
+                naive.learn(*single(arm, 0.0))
+            decision = agent.ask()
+            if rng.random() < MEANS[0][decision.arm]:
+                agent.tell(decision.id, 1.0)
+                naive.learn(*single(decision.arm, 1.0))
+            else:
+                due.append((pull + 100, decision.id, decision.arm))
+        judged = agent if kind == "delays that tell" else naive
+        assert judged.misfit is not None
+        rung += judged.misfit.refuted()
+    assert rung <= 3 if kind == "delays that tell" else rung >= 55
+
+
+def single(arm: int, reward: float) -> tuple[list[int], list[float]]:
+    return [int(arm == 0), int(arm == 1)], [reward * (arm == 0), reward * (arm == 1)]
+
+
+def test_the_report_names_the_arm_and_the_nearest_model() -> None:
+    agent = sb.Agent(sb.ModelTS(TABLE))
+    assert "no reward counts yet" in str(agent.misfit)
+    agent.learn([200, 200], [100, 150])  # tea as in A, milk as in B
+    misfit = agent.misfit
+    assert misfit is not None
+    assert misfit.refuted(1e-6)
+    assert misfit.model in ("A", "B")
+    assert sum(misfit.arms.values()) == pytest.approx(1.0)
+    assert misfit.p_value == pytest.approx(1.0 / misfit.e_value)
+    assert f"nearest model is {misfit.model}" in str(misfit)
+    assert str(misfit) in agent.describe()
+
+
+def test_an_e_value_too_large_for_a_number_is_infinite() -> None:
+    agent = sb.Agent(sb.UCB(sb.FiniteStructure([[0.0, 0.5]])))
+    agent.learn([1, 0], [1, 0])  # the model calls this impossible
+    assert agent.misfit is not None
+    assert (agent.misfit.e_value, agent.misfit.p_value, agent.misfit.model) == (math.inf, 0.0, "1")
+    assert sb.Agent.from_json(agent.to_json(), agent.policy).misfit == agent.misfit
+
+
+def test_policies_without_a_structure_and_large_tables_have_no_e_value() -> None:
+    assert sb.Agent(sb.UCB(2)).misfit is None
+    large = sb.FiniteStructure(np.full((200_001, 5), 0.5))
+    agent = sb.Agent(sb.UCB(large))
+    agent.learn([1, 0, 0, 0, 0], [1, 0, 0, 0, 0])
+    assert agent.misfit is None
+
+
+def test_a_snapshot_keeps_the_largest_e_value() -> None:
+    agent = sb.Agent(sb.UCB(TABLE))
+    agent.learn([40, 40], [38, 38])
+    before = agent.misfit
+    agent.learn([4000, 4000], [2000, 1000])  # agrees with model A again
+    assert before is not None
+    assert agent.misfit is not None
+    assert agent.misfit.e_value >= before.e_value > 100.0
+    restored = sb.Agent.from_json(agent.to_json(), sb.UCB(TABLE))
+    assert restored.misfit == agent.misfit
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        sb.ModelTS(TABLE),
+        sb.SUCB(TABLE, alpha=0.5),
+        sb.SAE(TABLE, 1000, alpha=0.25),
+        sb.SUCB(sb.lipschitz([0.0, 1.0], 0.125), alpha=0.5),
+    ],
+    ids=["ModelTS", "SUCB", "SAE", "polytope"],
+)
+@pytest.mark.parametrize("explore", [0.0, 1.0])
+def test_guards_are_policies(inner: sb.Policy, explore: float) -> None:
+    guarded = sb.Guarded(inner, level=0.2, explore=explore)
+    check_policy(guarded, compiled=False, pulls=60, tapes=4, long_pulls=200)
+
+
+def test_an_alarm_overturns_the_plan_of_an_agent_whose_rewards_are_late() -> None:
+    policy = sb.Guarded(sb.SAE(TABLE, 10**6), level=0.05)
+    agent = sb.Agent(policy)
+    first, *others = agent.ask(n=40)
+    for decision in others:
+        agent.tell(decision.id, 1.0)
+    assert agent.active_arms == (0, 1)
+    assert agent._state.rung[0] == 0  # the first reward is out, so nothing counts yet
+    agent.tell(first.id, 1.0)
+    assert 0 < agent._state.rung[0] < 40
+    assert int(agent.plan.sum()) == 1  # KL-UCB plans pulls, SAE thousands
