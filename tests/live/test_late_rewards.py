@@ -167,8 +167,8 @@ def test_many_pulls_at_once_lead_asae_into_the_period_in_which_they_end() -> Non
 class Recorder(sb.Agent):
     """An agent that notes what is settled."""
 
-    def _settle(self, arm: int, reward: float) -> None:
-        super()._settle(arm, reward)
+    def _settle_next(self, arm: int, reward: float) -> None:
+        super()._settle_next(arm, reward)
         self.__dict__.setdefault("settled", []).append((arm, reward))
 
 
@@ -254,8 +254,9 @@ class Careful(NamedTuple):
         state.pulls[:] += seen.pulls
 
     def settle(self, state: Notes, seen: sb.Seen) -> bool:
+        before = state.settled[1] > 0
         state.settled[:] += (seen.sums[0], (seen.pulls - seen.sums)[0])
-        return False
+        return bool(before != (state.settled[1] > 0))  # then there must be another plan
 
 
 def test_a_policy_may_be_told_in_asked_order() -> None:

@@ -82,6 +82,7 @@ POLYHEDRAL = [
     sb.product([sb.FiniteStructure([[0.9, 0.2], [0.3, 0.6]]), sb.unimodal(3)]),
     sb.product([sb.CurveStructure([sb.Piece(0, 1, [0.1, 0.8], [0.9, 0.3])]), sb.monotone(2)]),
     sb.linear(PAIRS, bounds=(0.0, 1.0)),
+    sb.around(np.random.default_rng(4).uniform(0.1, 0.9, (5, 4)).round(2), 0.05),
 ]
 
 

@@ -16,6 +16,7 @@ from structured_bandits.arrays import Flags, Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box
 from structured_bandits.programs.linear import TOLERANCE, maximise
+from structured_bandits.structures.boxes.cells import BoxCells
 from structured_bandits.structures.polyhedral.cell import widest
 from structured_bandits.structures.polyhedral.difference_cells import DifferenceCells
 from structured_bandits.structures.polyhedral.polytope import Polytope
@@ -47,6 +48,8 @@ def _of_group(structure: Any, box: Box, wanted: Flags) -> Floats | None:
         return highest_on_lines(lines, box)
     if isinstance(structure.cells, DifferenceCells):
         return highest_by_differences(structure.cells, box)
+    if isinstance(structure.cells, BoxCells):
+        return highest_in_boxes(structure.cells, box)
     try:
         pieces = structure.polytopes
     except StructureError:
@@ -86,6 +89,13 @@ def highest_by_differences(cells: DifferenceCells, box: Box) -> Floats | None:
     reached = (box.high + cells.reach).min(axis=2)  # pieces x arms: by way of any arm
     fits = (reached > box.low) & (box.low < cells.highest) & (box.high > cells.lowest)
     highest = np.minimum(reached, cells.highest)[fits.all(axis=1)]
+    return highest.max(axis=0) if len(highest) else None
+
+
+def highest_in_boxes(cells: BoxCells, box: Box) -> Floats | None:
+    """Return the highest means over boxes of models, in which every mean is free between its ends."""
+    meets = (cells.most > box.low) & (cells.least < box.high) & (box.low < box.high)
+    highest = np.minimum(cells.most, box.high)[meets.all(axis=1)]
     return highest.max(axis=0) if len(highest) else None
 
 
