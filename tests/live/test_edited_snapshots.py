@@ -57,11 +57,11 @@ def saved_by(version: int, name: str) -> Any:
 
 
 def play_on(agent: Any, rng: np.random.Generator) -> None:
-    """Play 50 events; everything must fit together as for any agent."""
+    """Play 36 events; everything must fit together as for any agent."""
     arms = agent.policy.n_arms
     out = list(agent.pending)
     assert len({each.id for each in out}) == len(out)
-    for _ in range(50):
+    for _ in range(36):
         before = agent.pulls
         event = rng.choice(["ask", "tell", "cancel", "learn"], p=[0.5, 0.4, 0.06, 0.04])
         if event == "learn":

@@ -55,11 +55,11 @@ def shared(kind: str) -> Callable[[int, np.random.Generator], Any]:
 
 
 KINDS = {
-    "tables": (on_table, 760, 40),  # how many sequences, of how many events
-    "curves": (on_curves, 640, 35),
-    "closed forms": (shared("closed forms"), 360, 30),
-    "programs": (shared("programs"), 162, 20),
-    "products": (shared("products"), 162, 20),
+    "tables": (on_table, 760, 30),  # how many sequences, of how many events
+    "curves": (on_curves, 640, 26),
+    "closed forms": (shared("closed forms"), 360, 22),
+    "programs": (shared("programs"), 162, 16),
+    "products": (shared("products"), 162, 16),
 }
 
 

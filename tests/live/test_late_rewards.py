@@ -278,6 +278,17 @@ def test_a_policy_may_be_told_in_asked_order() -> None:
     assert third.reason == "extra"
 
 
+class Hasty(sb.UCB):
+    """It says that it wants results in asked order, and has no methods for that."""
+
+    in_order = True
+
+
+def test_a_policy_with_in_order_needs_the_methods_for_it() -> None:
+    with pytest.raises(sb.ParameterError, match="in_order = True, so it needs the methods hear"):
+        sb.Agent(Hasty(2))
+
+
 def test_decisions_expire_by_their_age() -> None:
     agent = sb.Agent(sb.UCB(2))
     asked = agent.ask(n=10)

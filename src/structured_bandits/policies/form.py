@@ -18,6 +18,8 @@ FORM = {
     "observe": ("self", "state", "seen"),
     "streak": ("self", "state", "now", "rng"),
     "end_streak": ("self", "state", "outcome"),
+    "hear": ("self", "state", "seen"),
+    "settle": ("self", "state", "seen"),
 }
 NEW_FORM = """\
     def plan(self, state, now, quota, rng):  # now.t pulls so far; plan at most now.limit
@@ -46,6 +48,13 @@ def check_policy(name: str, policy: Any) -> None:
         raise ParameterError(
             f"{name}: expected a policy such as sb.UCB(4), got {policy!r}, which lacks init, plan or "
             "observe"
+        )
+    if getattr(policy, "in_order", False) and not (
+        hasattr(policy, "hear") and hasattr(policy, "settle")
+    ):
+        raise ParameterError(
+            f"{name}: {type(policy).__name__} says in_order = True, so it needs the methods "
+            "hear(self, state, seen) and settle(self, state, seen)"
         )
     for method, wanted in FORM.items():
         _check_form(name, type(policy), method, wanted)
