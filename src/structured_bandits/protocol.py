@@ -63,7 +63,7 @@ class InOrder(Protocol):
     """What a policy with `in_order = True` has besides: it wants rewards in the order of asking too."""
 
     def hear(self, state: Any, seen: Seen) -> None:
-        """Take in results as soon as they come; this one instead of `observe`."""
+        """Take in results as soon as they come; where they may come late, instead of `observe`."""
 
     def settle(self, state: Any, seen: Seen) -> bool:
         """Take in the same results again, in the order in which their decisions were asked for.

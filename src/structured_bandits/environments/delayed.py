@@ -36,7 +36,8 @@ class Delayed(World, _Delayed):
     are d pulls in between. A simulation plays the rule of `sb.Agent` for rewards that are out, and
     rewards that are still out at the horizon never come (docs/mathematics.md).
 
-    >>> Delayed(Bernoulli([0.02, 0.05]), 0, failures=100)
+    >>> import structured_bandits as sb
+    >>> sb.Delayed(sb.Bernoulli([0.02, 0.05]), 0, failures=100)
     Delayed(Bernoulli([0.02, 0.05]), 0, failures=100)
     """
 

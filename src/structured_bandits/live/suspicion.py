@@ -8,7 +8,8 @@ from typing import Any
 from structured_bandits.errors import MissingExtraError
 from structured_bandits.misfit.build import misfit_test
 from structured_bandits.misfit.e_value import LookMemory, MisfitTest, fresh_look_memory
-from structured_bandits.misfit.looks import Watching, look_if_due, next_look, settle_pulls
+from structured_bandits.misfit.looks import Watching, await_next_look, look_if_due, settle_pulls
+from structured_bandits.misfit.quick import QuickLook
 from structured_bandits.misfit.report import Misfit, misfit_of
 from structured_bandits.policies.base import Policy
 from structured_bandits.protocol import Seen
@@ -26,6 +27,7 @@ class Suspicion:
         known = isinstance(policy, Policy) and policy.structure is not None
         self._test: MisfitTest | None = None
         self._memory: LookMemory | None = None
+        self._quick: QuickLook | None = None
         self._testable = known
 
     def settle(self, arm: int, reward: float) -> None:
@@ -44,8 +46,7 @@ class Suspicion:
         """Set what was saved, the largest e-value; the rest follows from the pulls."""
         times = self.watching.times
         times[0], times[1] = self.watching.pulls.sum(), 1
-        while times[1] <= times[0]:
-            times[1] = next_look(int(times[1]))
+        await_next_look(self.watching)
         self.watching.largest[0] = largest
 
     def misfit(self) -> Misfit | None:
@@ -58,7 +59,11 @@ class Suspicion:
     def _look(self) -> None:
         if self._testable and self.watching.times[0] >= self.watching.times[1]:
             test = self._prepared()
-            if test is not None and self._memory is not None:
+            if test is None or self._quick is None or self._memory is None:
+                return
+            if self._quick.stays_below(self.watching):
+                await_next_look(self.watching)
+            else:
                 look_if_due(test, self.watching, self._memory)
 
     def _prepared(self) -> MisfitTest | None:
@@ -71,4 +76,5 @@ class Suspicion:
                 self._testable = False
             else:
                 self._memory = fresh_look_memory(self._test)
+                self._quick = QuickLook(self._test)
         return self._test

@@ -83,9 +83,15 @@ def look_if_due(test: MisfitTest, watching: Watching, memory: LookMemory) -> boo
     if against - known > watching.largest[0]:  # otherwise the likeliest model changes nothing
         log_e = log_e_value(test, against, memory).log_e
         watching.largest[0] = max(watching.largest[0], log_e)
+    await_next_look(watching)
+    return True
+
+
+@compilable
+def await_next_look(watching: Watching) -> None:
+    """Set when the next look is due."""
     while watching.times[1] <= watching.times[0]:
         watching.times[1] = next_look(watching.times[1])
-    return True
 
 
 def check_watching(watching: Watching) -> None:

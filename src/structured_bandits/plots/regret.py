@@ -76,4 +76,5 @@ def _draw_out(result: Result, ax: Axes, colours: dict[str, Any]) -> None:
         right.plot(result.checkpoints, out.mean(axis=0), color=colours[name], lw=0.6)
     right.yaxis.set_major_formatter(NUMBERS)
     right.set_ylabel("rewards out")
+    right.margins(x=0)
     right.set_ylim(bottom=0)

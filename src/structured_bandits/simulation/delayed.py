@@ -13,47 +13,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen, compilable, do_nothing
-from structured_bandits.errors import ParameterError
 from structured_bandits.policies.guarded import Guarded, alarm_of
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import LateWorld, Now, PolicyLike, Seen
 from structured_bandits.simulation.copies import copied
+from structured_bandits.simulation.desk import (
+    ARM,
+    EMPTY,
+    FIRST,
+    FOLLOWING,
+    LEFT,
+    LEFT_AHEAD,
+    NONE,
+    OUT,
+    PLAN,
+    PLANS,
+    PLANS_AHEAD,
+    REWARDS,
+    SETTLED,
+    STRAYS,
+    TOLD,
+    Desk,
+    ask,
+    begin_plan,
+    clear_one,
+    due_before,
+    fresh_desk,
+    next_is_planned,
+    send_out,
+    started,
+    write_averages,
+    write_one,
+)
 from structured_bandits.simulation.game import Game, RunRecord
-
-# The columns of the table of decisions; the last two are by pull, not by decision.
-ARM, PLAN, FOLLOWING, FIRST, LAST = range(5)
-NONE = -1  # instead of a decision
-EXTRA = -1  # instead of the number of a plan: decided beyond the plan
-TOLD = -2  # the same: its reward has come
-# What is counted.
-REWARDS, OUT, STRAYS, LEFT, LEFT_AHEAD, PLANS, PLANS_AHEAD, EMPTY, SETTLED = range(9)
-
-
-class Desk(NamedTuple):
-    """What an agent has before it."""
-
-    gaps: Floats  # of the arms
-    spare: Any  # a state of the policy, as memory for copies
-    decisions: (
-        Ints  # rows of arm, plan, the next one due at the same pull; first and last due at a pull
-    )
-    rewards: Floats  # of the decisions
-    # Rewards that have come and that are out, of the latter those that are not the plan's; pulls left of
-    # the plan and of the one ahead; plans and plans ahead made; empty sets; decisions that are settled.
-    counts: Ints
-    quota: Ints  # the plan
-    handed: Ints  # how much of it was handed out
-    quota_ahead: Ints
-    handed_ahead: Ints
-    seen: Seen  # all rewards that have come
-    one: Seen  # memory for a single one
-    assumed: Seen  # the rewards that are out, as if they were average
 
 
 def comes_late(kind: type) -> bool:
@@ -129,63 +127,6 @@ def play_late(
 
 
 @compilable
-def fresh_desk(means: Floats, spare: Any, horizon: int) -> Desk:
-    """Return the memory of a run before its first plan."""
-    arms = len(means)
-    return Desk(
-        means.max() - means,
-        spare,
-        np.full((horizon + 1, 5), NONE),
-        np.zeros(horizon),
-        np.zeros(9, np.int64),
-        np.zeros(arms, np.int64),
-        np.zeros(arms, np.int64),
-        np.zeros(arms, np.int64),
-        np.zeros(arms, np.int64),
-        Seen(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms)),
-        Seen(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms)),
-        Seen(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms)),
-    )
-
-
-@compilable
-def next_is_planned(counts: Ints) -> bool:
-    """Is the next pull one of the plan? Not while a reward is out that is not the plan's."""
-    return counts[STRAYS] == 0 and counts[LEFT] > 0
-
-
-@compilable
-def ask(desk: Desk, pull: int) -> int:
-    """Hand out a pull of the plan or of the one ahead; return its arm."""
-    counts, decision = desk.counts, desk.decisions[pull]
-    if next_is_planned(counts):
-        arm = next_arm(desk.quota, desk.handed)
-        decision[PLAN] = counts[PLANS]
-        counts[LEFT] -= 1
-    else:
-        arm = next_arm(desk.quota_ahead, desk.handed_ahead)
-        decision[PLAN] = EXTRA
-        counts[LEFT_AHEAD] -= 1
-        counts[STRAYS] += 1
-    decision[ARM] = arm
-    desk.assumed.pulls[arm] += 1
-    counts[OUT] += 1
-    return arm
-
-
-@compilable
-def next_arm(quota: Ints, handed: Ints) -> int:
-    """Hand out the next pull of a plan that has one left: of the arm that has had least."""
-    arm = 0
-    least = MOST_PULLS
-    for other in range(len(quota)):
-        if handed[other] < quota[other] and handed[other] < least:
-            arm, least = other, handed[other]
-    handed[arm] += 1
-    return arm
-
-
-@compilable
 def tell(policy: PolicyLike, state: Any, desk: Desk, decision: int) -> bool:
     """Take in the reward of a decision; must there be another plan?
 
@@ -218,15 +159,6 @@ def worth_planning(planning: bool, counts: Ints) -> int:
 
 
 @compilable
-def begin_plan(desk: Desk) -> None:
-    """Begin to hand out a new plan, with which nothing that is out has to do."""
-    counts = desk.counts
-    counts[LEFT] = started(desk.quota, desk.handed)
-    counts[PLANS] += 1
-    counts[STRAYS] = counts[OUT]
-
-
-@compilable
 def begin_plan_ahead(policy: PolicyLike, desk: Desk) -> None:
     """Begin to hand out a new plan beyond the plan."""
     left = started(desk.quota_ahead, desk.handed_ahead)
@@ -247,18 +179,6 @@ def make_plan(
 
 
 @compilable
-def started(quota: Ints, handed: Ints) -> int:
-    """Begin to hand out a plan; return the number of its pulls."""
-    left = 0
-    for arm in range(len(quota)):
-        handed[arm] = 0
-        left += quota[arm]
-    if left < 1:
-        raise ParameterError("the policy planned no pull; a plan holds at least one")
-    return left
-
-
-@compilable
 def assume(policy: PolicyLike, copy: Any, desk: Desk, middle: float) -> int:
     """Let the policy take in all rewards that are out as averages; return their number.
 
@@ -269,32 +189,6 @@ def assume(policy: PolicyLike, copy: Any, desk: Desk, middle: float) -> int:
     write_averages(desk.seen, desk.assumed, middle)
     hear(policy, copy, desk.assumed)
     return desk.counts[OUT]
-
-
-@compilable
-def write_averages(seen: Seen, assumed: Seen, middle: float) -> None:
-    """Write what the pulls that are out would have paid if each were average for its arm.
-
-    Without data of an arm: the middle of the range of rewards; without a range the average of all.
-    """
-    total = 0
-    rewards = 0.0
-    squares = 0.0
-    for arm in range(len(seen.pulls)):
-        total += seen.pulls[arm]
-        rewards += seen.sums[arm]
-        squares += seen.squares[arm]
-    for arm in range(len(seen.pulls)):
-        out = assumed.pulls[arm]
-        if seen.pulls[arm] > 0:
-            assumed.sums[arm] = out * (seen.sums[arm] / seen.pulls[arm])
-            assumed.squares[arm] = out * (seen.squares[arm] / seen.pulls[arm])
-        elif not math.isnan(middle):
-            assumed.sums[arm] = out * middle
-            assumed.squares[arm] = out * (middle * middle)
-        else:
-            assumed.sums[arm] = out * (rewards / max(total, 1))
-            assumed.squares[arm] = out * (squares / max(total, 1))
 
 
 def _observe_one(policy: PolicyLike, state: Any, desk: Desk, decision: int) -> bool:
@@ -361,49 +255,6 @@ draws = chosen(drawing)
 take_in = chosen(lambda kind: _hear_and_settle if wants_order(kind) else _observe_one)
 hear = chosen(lambda kind: _hear if wants_order(kind) else _observe)
 forget = chosen(lambda kind: getattr(kind, "forget", do_nothing))
-
-
-@compilable
-def write_one(desk: Desk, decision: int) -> int:
-    """Write the reward of a decision where the policy reads it; return its arm."""
-    arm, reward = desk.decisions[decision, ARM], desk.rewards[decision]
-    desk.one.pulls[arm] = 1
-    desk.one.sums[arm] = reward
-    desk.one.squares[arm] = reward * reward
-    return arm
-
-
-@compilable
-def clear_one(one: Seen, arm: int) -> None:
-    """Clear what `write_one` wrote."""
-    one.pulls[arm] = 0
-    one.sums[arm] = 0.0
-    one.squares[arm] = 0.0
-
-
-@compilable
-def send_out(desk: Desk, decision: int, reward: float, due: int) -> None:
-    """Note the reward of a decision, and before which pull it comes."""
-    decisions = desk.decisions
-    desk.rewards[decision] = reward
-    if due >= len(decisions):
-        return  # it never comes
-    if decisions[due, FIRST] == NONE:
-        decisions[due, FIRST] = decision
-    else:
-        decisions[decisions[due, LAST], FOLLOWING] = decision
-    decisions[due, LAST] = decision
-
-
-@compilable
-def due_before(decisions: Ints, pull: int) -> int:
-    """Count the rewards that come before a pull, and have not come yet."""
-    count = 0
-    decision = decisions[pull, FIRST]
-    while decision != NONE:
-        count += 1
-        decision = decisions[decision, FOLLOWING]
-    return count
 
 
 @compilable

@@ -28,7 +28,8 @@ from structured_bandits.protocol import (
     StoppingWorld,
     WorldLike,
 )
-from structured_bandits.simulation.delayed import comes_late, fresh_desk, play_late, run_late
+from structured_bandits.simulation.delayed import comes_late, play_late, run_late
+from structured_bandits.simulation.desk import fresh_desk
 from structured_bandits.simulation.game import Game, RunRecord, Runs, record_of
 from structured_bandits.simulation.generator import RunStarts, set_generator
 
