@@ -21,13 +21,13 @@ import structured_bandits as sb
 HERE = Path(__file__).parent / "guides"
 TABLE = np.round(np.random.default_rng(11).uniform(0.01, 0.16, (6, 8)), 3)
 SHOP = sb.FiniteStructure(TABLE)
-PULLS, RUNS, FEW_RUNS = 10_000, 100, 10
+PULLS, RUNS, FEW_RUNS = 10_000, 100, 6
 DRIFT_RUNS = 10
 
 POLICIES: dict[str, Any] = {
     "ModelTS, which believes the table": sb.ModelTS(SHOP),
     "the same, guarded": sb.Guarded(sb.ModelTS(SHOP)),
-    "guarded, explore=2": sb.Guarded(sb.ModelTS(SHOP), explore=2.0),
+    "guarded, explore=5": sb.Guarded(sb.ModelTS(SHOP), explore=5.0),
     "UncertainModelTS, trust 0.5": sb.UncertainModelTS(SHOP),
     "SUCB around the table, ± 0.02": sb.SUCB(sb.around(SHOP, 0.02), 0.5, confidence="kl"),
     "SUCB on mixtures": sb.SUCB(sb.mixtures(SHOP), 0.5, confidence="kl"),

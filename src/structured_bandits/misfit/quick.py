@@ -1,13 +1,9 @@
-"""Looks that need not be taken: a quick bound on the e-value, for live agents.
+"""Looks that need not be taken: the e-value of a live agent by whole tables at a time.
 
 Only the largest e-value counts, and as long as the structure explains the rewards it stays where it was.
-An average of terms is at most the largest of them, so
-
-    E <= 1/2 [ max over i, k of exp(l_i - c_ik) KT_k  +  product of the KT_k ] / some model's exp(l)
-
-(docs/mathematics.md 7.1), for which whole tables are added and compared and no exponential is taken.
-What is kept from look to look belongs to arms that were not pulled meanwhile. Plain Python only; compiled
-code takes every look.
+That is told here without a search for the likeliest model (any known one will do), with what was found
+for arms that were not pulled meanwhile. Rounding is allowed for: whenever the e-value could be larger
+than before, a look in full decides. Plain Python only; compiled code takes every look.
 """
 
 from __future__ import annotations
@@ -40,14 +36,17 @@ class QuickLook:
         for arm in np.flatnonzero(watching.pulls != self._pulls):
             self._update(int(arm), int(watching.pulls[arm]), float(watching.sums[arm]))
         totals = self._own.sum(axis=0)
-        known = known_likelihood(self._test.models, self._test.scale, self._counts, totals)
         if not math.isfinite(totals.sum()):
             return False  # some model excludes what was seen
-        off = float((totals - self._own + self._mixed).max())
+        terms = (totals + self._test.grid.prior) - self._own + self._mixed
+        peak = float(terms.max())
+        off = peak + math.log(np.exp(terms - peak).sum() / len(terms))
         unknown = float(self._mixed.sum())
         high, low = max(off, unknown), min(off, unknown)
-        bound = high + math.log1p(math.exp(low - high)) - math.log(2.0) - known
-        return bound + MARGIN * (1.0 + abs(known)) <= watching.largest[0]
+        against = high + math.log1p(math.exp(low - high)) - math.log(2.0)
+        known = known_likelihood(self._test.models, self._test.scale, self._counts, totals)
+        slack = MARGIN * (1.0 + abs(known))
+        return bool(against - known + slack <= watching.largest[0])
 
     def _update(self, arm: int, pulls: int, total: float) -> None:
         grid, scale = self._test.grid, self._test.scale
