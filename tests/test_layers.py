@@ -34,6 +34,7 @@ LAYERS = [
     {"simulation", "live"},
     {"plots", "testing"},
     {"report"},
+    {"advice"},
     {"experiments"},
     {"cli"},
 ]

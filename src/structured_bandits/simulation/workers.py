@@ -19,15 +19,14 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.errors import MissingExtraError, ParameterError
-from structured_bandits.extras import needs
-from structured_bandits.simulation.blocks import Block, Draw, Same, Setting, play_block
+from structured_bandits.errors import ParameterError
+from structured_bandits.simulation.bar import progress_bar
+from structured_bandits.simulation.blocks import Block, Case, Setting, play_block
 
 PARTS = 4  # of what is left, shared by all workers: large blocks first, small ones at the end
 
@@ -35,7 +34,7 @@ _stop_flag: Any = None  # of a worker process
 
 
 def run_blocks(
-    setting: Setting, case: Same | Draw, runs: int, workers: int, progress: bool | None
+    setting: Setting, case: Case, runs: int, workers: int, progress: bool | None
 ) -> list[Block]:
     """Play all runs; return the blocks in order of their runs."""
     if setting.processes and workers > 1:
@@ -61,38 +60,11 @@ def run_blocks(
     return [future.result() for future in futures]
 
 
-class _NoBar(nullcontext[Any]):
-    """Stands where a bar would: nobody asked for one, and there is none to be had."""
-
-    def __enter__(self) -> _NoBar:
-        return self
-
-    def set_description(self, text: str, refresh: bool) -> None:
-        pass
-
-    def update(self, runs: int) -> None:
-        pass
-
-    def refresh(self) -> None:
-        pass
-
-
 def _bar(runs: int, progress: bool | None) -> Any:
-    """Return the progress bar; a simulation plays without one if its package is not installed."""
-    try:
-        with needs("sb.simulate(progress=True)", extra="simulate"):
-            from tqdm import tqdm
-    except MissingExtraError:
-        if progress:
-            raise  # who asks for a bar sees one
-        return _NoBar()
-    return tqdm(
-        total=runs,
-        desc="preparing",
-        unit="run",
-        delay=0.0 if progress else 0.5,  # who asks for a bar sees it at once
-        leave=False,
-        disable=None if progress is None else not progress,
+    """Return the progress bar; who asks for one sees it at once."""
+    delay = 0.0 if progress else 0.5
+    return progress_bar(
+        "sb.simulate", progress, total=runs, desc="preparing", unit="run", delay=delay
     )
 
 
@@ -129,7 +101,7 @@ def _pool(processes: bool, workers: int) -> tuple[Executor, Ints]:
     return pool, np.frombuffer(shared, dtype=np.int64)
 
 
-def _check_picklable(case: Same | Draw) -> None:
+def _check_picklable(case: Case) -> None:
     try:
         pickle.dumps(case)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -139,9 +111,7 @@ def _check_picklable(case: Same | Draw) -> None:
         ) from None
 
 
-def _submit(
-    pool: Executor, setting: Setting, case: Same | Draw, span: range, stop: Ints
-) -> Future[Block]:
+def _submit(pool: Executor, setting: Setting, case: Case, span: range, stop: Ints) -> Future[Block]:
     if isinstance(pool, ThreadPoolExecutor):
         return pool.submit(play_block, setting, case, span, stop)
     return pool.submit(_play_in_process, setting, case, span)
@@ -154,5 +124,5 @@ def _start_process(shared: Any) -> None:
     _stop_flag = np.frombuffer(shared, dtype=np.int64)
 
 
-def _play_in_process(setting: Setting, case: Same | Draw, span: range) -> Block:
+def _play_in_process(setting: Setting, case: Case, span: range) -> Block:
     return play_block(setting, case, span, _stop_flag)
