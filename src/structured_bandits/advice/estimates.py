@@ -51,7 +51,7 @@ def quantile_of(samples: Floats) -> Estimate:
     """Return the 95 % quantile with the interval of order statistics, whatever the law.
 
     The number of samples below the quantile is binomial: ranks that it leaves with probability at most
-    1/40 on either side are the ends. With fewer than 73 samples there is no upper one.
+    1/40 on either side are the ends. With fewer than 72 samples there is no upper one.
     """
     with needs("sb.advise", extra="simulate"):
         from scipy.special import bdtr

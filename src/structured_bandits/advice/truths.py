@@ -21,7 +21,7 @@ from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import ModelLines
 
 PARTS = 1000  # of a line of models: where data are known, the posterior is constant on each
-TRIES = 200  # at a truth outside before there is held to be none
+TRIES = 50  # at a truth outside before there is held to be none
 
 
 class Named(NamedTuple):
