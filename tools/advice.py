@@ -1,8 +1,8 @@
 """Is advice good? Seven structures, at trust 1 and 1/2, measured afresh with other seeds.
 
-For each case advice is asked with little time; then all candidates that came near are played anew. The
-one advised should be within 10 % of the best (at trust 1), or of the best that survives a structure that
-is a little wrong. Not a part of `make test`: the first call compiles every policy of the library.
+For each case advice is asked with half the usual time; then all candidates that came near are played
+anew. The one advised should be within 10 % of the best (at trust 1), or of the best that survives a
+structure that is a little wrong. Not a part of `make test`: the first call compiles every policy.
 
     PYTHONPATH=tests python tools/advice.py [--seconds S] [--runs N] [CASE ...]
 """
@@ -24,7 +24,7 @@ SEED = 1000
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("cases", nargs="*", default=list(CASES))
-    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--runs", type=int, default=256)
     arguments = parser.parse_args()
     for name in arguments.cases:

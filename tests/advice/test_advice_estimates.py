@@ -36,6 +36,18 @@ def test_few_samples_have_no_upper_end() -> None:
     assert quantile_of(np.arange(72.0)).high == 71.0
 
 
+def test_intervals_of_skew_means_cover_and_those_of_few_even_ones_are_student_t() -> None:
+    rng = np.random.default_rng(3)
+    ends = [mean_of(rng.exponential(1.0, 64) ** 1.5) for _ in range(1500)]  # skewness 4.1
+    mean = 1.3293403881791370  # gamma(2.5)
+    below, above = (np.mean([mean < x.low for x in ends]), np.mean([mean > x.high for x in ends]))
+    assert below < 0.03
+    assert above < 0.06  # Student's t: 0.09
+    even = mean_of(np.array([1.0, 2.0, 3.0, 4.0]))
+    assert even.low == pytest.approx(2.5 - 3.182446305 * np.sqrt(5 / 12))
+    assert even.high == pytest.approx(2.5 + 3.182446305 * np.sqrt(5 / 12))
+
+
 def test_a_single_run_has_no_interval() -> None:
     assert mean_of(np.array([3.0])) == (3.0, None, None)
 

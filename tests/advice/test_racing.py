@@ -30,7 +30,7 @@ def standings(
         for name, mean in means.items()
     }
     level = level_of_one_test(0.05, len(means))
-    return Standings(regrets, ("0.02",), level, careful, list(means))
+    return Standings(regrets, ("0.02",), level, 0.025 / LOOKS, careful, list(means))
 
 
 def test_all_tests_of_a_race_share_half_of_the_level() -> None:

@@ -56,8 +56,8 @@ def advise(
     - `policies`: race these, by name, instead of the library's; `{**sb.candidates(structure, horizon),
       "mine": …}` adds to them. Thompson sampling always plays along.
     - `wrong`: by how much each mean is off outside the structure.
-    - `level`: the probability with which the best candidate may be dropped, as far as Student's t
-      holds.
+    - `level`: the probability with which the best candidate may be dropped, as far as the
+      approximation of its tests holds.
     - `runs`: of each candidate in the race, 64 or more; by default as many as the time allows, up to
       2,048.
     - `seconds`: how long to play; compiling comes on top and is shown. The same `runs` and `seed` give

@@ -11,6 +11,7 @@ from structured_bandits.advice.candidates import BLIND, Candidate
 from structured_bandits.advice.clock import Clock
 from structured_bandits.advice.estimates import Estimates, mean_of, quantile_of, worst_of
 from structured_bandits.advice.hard import trials
+from structured_bandits.advice.intervals import end_of_mean
 from structured_bandits.advice.pilot import BLOCKS as PILOT_LOOKS
 from structured_bandits.advice.pilot import Pilot
 from structured_bandits.advice.playing import DrawTruth, Playground
@@ -20,8 +21,10 @@ from structured_bandits.advice.truths import Named, Outside, Truths
 
 MOST_RUNS = 2048  # of a race: with more, differences of a few per cent are found that nobody feels
 RACING = 0.6  # of the time; the rest is for fresh runs
+FIRST_ROUND = 0.25  # of the time it gets at least, even if the pilot took more than its part
 FINALISTS = 5  # that get fresh runs, beside the blind reference
 THEORY = 0.05  # of the time
+FRESH_RUNS = 512  # if there is time
 TRIAL_RUNS = 64  # on each truth among which the worst is looked for
 
 
@@ -62,7 +65,7 @@ class Contest:
     def _leave_out_slow(self, names: list[str], runs: int) -> list[str]:
         """Return those that can play so many runs in time; the slowest are left out."""
         costs = {name: runs * len(self.stages) * self.ground.run_seconds[name] for name in names}
-        left = self.clock.left(RACING)
+        left = max(self.clock.left(RACING), FIRST_ROUND * self.question.seconds)
         for name in sorted(names, key=lambda each: -costs[each]):
             if name != BLIND and math.fsum(costs.values()) > left:
                 seconds = FEWEST_RUNS * len(self.stages) * self.ground.run_seconds[name]
@@ -76,7 +79,9 @@ class Contest:
         sizes = tuple(stage for stage in self.stages if stage != "inside")
         fast = self._first_round(self._leave_out_slow(racing, FEWEST_RUNS), regrets)
         careful = self.question.trust < 1.0
-        standings = Standings(regrets, sizes, self.level, careful, fast)
+        standings = Standings(
+            regrets, sizes, self.level, 0.5 * self.question.level / LOOKS, careful, fast
+        )
         standings.look()
         done, most = FEWEST_RUNS, self.question.runs or MOST_RUNS
         for _ in range(LOOKS - len(PILOT_LOOKS) - 1):
@@ -131,17 +136,18 @@ class Contest:
         return order[0], order[1:]
 
     def _rank(self, name: str) -> tuple[float, ...]:
-        """The lowest mean comes first; where means are equal the 95 % quantile, then time decides."""
-        regret = self.standings.regrets[name]["inside"]
-        quantile = float(np.quantile(regret, 0.95))
-        return float(regret.mean()), quantile, self.ground.decision_seconds[name]
+        """Among those that cannot be told apart: the lowest upper end of the mean, then time.
+
+        A lower mean says little if it is that of a few lucky runs and a large one now and then.
+        """
+        upper = end_of_mean(self.standings.regrets[name]["inside"], 0.025)
+        return upper, self.ground.decision_seconds[name]
 
     def _play_afresh(self) -> None:
         """Play the finalists and the blind reference anew, with runs that did not choose them."""
         finalists = list(dict.fromkeys([self.chosen, *self.tied[: FINALISTS - 1], BLIND]))
         regrets = self._no_regrets(finalists)
-        raced = len(self.standings.regrets[self.chosen]["inside"])
-        for block in range(self._fresh_blocks(finalists, raced)):
+        for block in range(self._fresh_blocks(finalists)):
             self._play_block("fresh", block, set(finalists), regrets)
         worst = self._trial_regrets(finalists)
         for name in finalists:
@@ -154,12 +160,13 @@ class Contest:
                 {stage: mean_of(each) for stage, each in regrets[name].items()},
             )
 
-    def _fresh_blocks(self, finalists: list[str], raced: int) -> int:
-        """Return how many blocks of fresh runs fit beside the trials: as many as raced, one at least."""
+    def _fresh_blocks(self, finalists: list[str]) -> int:
+        """Return how many blocks of fresh runs to play: what fits beside the trials, but not few."""
         seconds = math.fsum(self.ground.run_seconds[name] for name in finalists)
         runs = self.clock.left() / seconds - TRIAL_RUNS * len(self.trials)
-        fitting = int(runs / len(self.stages)) // self.ground.block_size
-        return max(1, min(self._blocks(raced), fitting))
+        fitting = int(runs / len(self.stages))
+        wanted = self.question.runs or FRESH_RUNS
+        return self._blocks(max(FEWEST_RUNS, min(wanted, fitting)))
 
     def _trial_regrets(self, finalists: list[str]) -> dict[str, list[Any]]:
         """Return the regrets on each of the truths among which the worst is looked for."""

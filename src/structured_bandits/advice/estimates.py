@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
+from structured_bandits.advice.intervals import end_of_mean
 from structured_bandits.advice.truths import Named
 from structured_bandits.arrays import Floats
 from structured_bandits.extras import needs
-from structured_bandits.simulation.result import mean_interval
 
 QUANTILE = 0.95
 COVERAGE = 0.95
@@ -42,9 +41,12 @@ class Estimates(NamedTuple):
 
 
 def mean_of(samples: Floats) -> Estimate:
-    """Return the mean with its Student-t interval."""
-    mean, low, high = (float(part[0]) for part in mean_interval(samples[:, np.newaxis]))
-    return Estimate(mean, *(None if math.isnan(end) else end for end in (low, high)))
+    """Return the mean with its interval, which is longer to the side of the large regrets."""
+    mean = float(samples.mean())
+    if len(samples) < 2:
+        return Estimate(mean, None, None)
+    tail = 0.5 * (1.0 - COVERAGE)
+    return Estimate(mean, end_of_mean(samples, 1.0 - tail), end_of_mean(samples, tail))
 
 
 def quantile_of(samples: Floats) -> Estimate:

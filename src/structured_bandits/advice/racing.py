@@ -1,25 +1,25 @@
 """Who stays in the race: paired differences, judged at few looks that share one probability of error.
 
 Candidates play the same runs. At each look a candidate is dropped whose regret exceeds the leader's, by
-a one-sided t-test of the paired differences at level / 2 / (looks x (candidates - 1)). The leader is the
+a one-sided test of the paired differences at level / 2 / (looks x (candidates - 1)). The leader is the
 candidate with the lowest mean regret; where the structure may be wrong, of those that *survive*: whose
-regret on truths just outside the structure is below twice the blind reference's, by t-tests at the same
-level shared among the sizes of error. So the probability that the best one is ever dropped is at most
-`level`, as far as Student's t holds for means of regrets. That is why the race looks at 64 runs first,
-and the pilot, which has fewer, drops only who is far behind the blind reference besides.
+regret on truths just outside the structure is below twice the blind reference's. Verdicts are tests at
+level / 2 / looks, shared among the sizes of error. So each verdict is wrong with a probability of at
+most level / 2, and if the verdicts are right, the best candidate is ever dropped with at most that. The
+tests are Student's with a correction for skewness (`intervals`): an approximation, which is why the race
+looks at 64 runs first, and the pilot, which has fewer, drops only who is far behind besides.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from structured_bandits.advice.candidates import BLIND
+from structured_bandits.advice.intervals import end_of_mean
 from structured_bandits.arrays import Floats
-from structured_bandits.extras import needs
 
 LOOKS = 8  # two of the pilot, six of the race: 64, 128, …, 2,048 runs
 TOLERATED = 2.0  # times the blind reference's regret: what is more than that fails
@@ -29,15 +29,8 @@ Regrets = dict[str, Floats]  # by stage: "inside", or how wrong the structure is
 
 
 def above_zero(samples: Floats, level: float) -> bool:
-    """Is the mean above 0, by a one-sided t-test?"""
-    with needs("sb.advise", extra="simulate"):
-        from scipy.special import stdtrit
-
-    runs = len(samples)
-    if runs < 2:
-        return False
-    half = stdtrit(runs - 1, 1.0 - level) * samples.std(ddof=1) / math.sqrt(runs)
-    return bool(samples.mean() > half)
+    """Is the mean above 0, by a one-sided test?"""
+    return len(samples) > 1 and end_of_mean(samples, 1.0 - level) > 0.0
 
 
 @dataclass
@@ -46,7 +39,8 @@ class Standings:
 
     regrets: dict[str, Regrets]  # of those that race, run by run the same worlds
     sizes: tuple[str, ...]  # the stages outside the structure
-    level: float  # of one test
+    level: float  # of one comparison with the leader
+    verdict_level: float  # of one verdict
     careful: bool  # must the choice survive a structure that is a little wrong?
     alive: list[str] = field(default_factory=list)
     dropped: dict[str, str] = field(default_factory=dict)  # and why
@@ -59,7 +53,7 @@ class Standings:
         """Return whether a candidate survives a structure that is a little wrong."""
         if name == BLIND or not self.sizes:
             return SURVIVES
-        level = self.level / len(self.sizes)
+        level = self.verdict_level / len(self.sizes)
         excess = [
             self.regrets[name][size] - TOLERATED * self.regrets[BLIND][size][: self._runs(name)]
             for size in self.sizes
