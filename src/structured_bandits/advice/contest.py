@@ -16,12 +16,18 @@ from structured_bandits.advice.pilot import BLOCKS as PILOT_LOOKS
 from structured_bandits.advice.pilot import Pilot
 from structured_bandits.advice.playing import DrawTruth, Playground
 from structured_bandits.advice.question import FEWEST_RUNS, Question
-from structured_bandits.advice.racing import LOOKS, Regrets, Standings, level_of_one_test
+from structured_bandits.advice.racing import (
+    LOOKS,
+    Regrets,
+    Standings,
+    above_zero,
+    level_of_one_test,
+)
 from structured_bandits.advice.truths import Named, Outside, Truths
 
 MOST_RUNS = 2048  # of a race: with more, differences of a few per cent are found that nobody feels
 RACING = 0.6  # of the time; the rest is for fresh runs
-FIRST_ROUND = 0.25  # of the time it gets at least, even if the pilot took more than its part
+FIRST_ROUND = 0.4  # of the time it gets at least, even if the pilot took more than its part
 FINALISTS = 5  # that get fresh runs, beside the blind reference
 THEORY = 0.05  # of the time
 FRESH_RUNS = 512  # if there is time
@@ -149,6 +155,7 @@ class Contest:
         regrets = self._no_regrets(finalists)
         for block in range(self._fresh_blocks(finalists)):
             self._play_block("fresh", block, set(finalists), regrets)
+        self._separate(regrets)
         worst = self._trial_regrets(finalists)
         for name in finalists:
             inside = regrets[name].pop("inside")
@@ -159,6 +166,15 @@ class Contest:
                 worst_of(self.trials, worst[name]),
                 {stage: mean_of(each) for stage, each in regrets[name].items()},
             )
+
+    def _separate(self, fresh: dict[str, Regrets]) -> None:
+        """Drop those of the tied that fresh runs show to be worse; these runs chose nobody."""
+        played = [name for name in self.tied if name in fresh]
+        best = fresh[self.chosen]["inside"]
+        for name in played:
+            if above_zero(fresh[name]["inside"] - best, self.question.level / len(played)):
+                self.tied.remove(name)
+                self.standings.drop(name, f"worse than {self.chosen} in fresh runs")
 
     def _fresh_blocks(self, finalists: list[str]) -> int:
         """Return how many blocks of fresh runs to play: what fits beside the trials, but not few."""

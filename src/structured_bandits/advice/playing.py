@@ -25,7 +25,7 @@ from structured_bandits.environments.tape import Tape
 from structured_bandits.errors import ParameterError
 from structured_bandits.protocol import WorldLike
 from structured_bandits.simulation import engine as python_engine
-from structured_bandits.simulation.blocks import Listed, Setting, needs_python
+from structured_bandits.simulation.blocks import Listed, Setting, needs_python, play_block
 from structured_bandits.simulation.generator import start_of_run
 from structured_bandits.simulation.workers import core_count, run_blocks
 
@@ -57,7 +57,7 @@ class Playground:
     def __init__(self, question: Question, clock: Clock) -> None:
         self.question = question
         self.clock = clock
-        self.run_seconds: dict[str, float] = {}  # of a run, on all cores
+        self.run_seconds: dict[str, float] = {}  # of a run, on all cores if nobody else needs them
         self.decision_seconds: dict[str, float] = {}  # of a decision, on one
         size = LARGEST_BLOCK
         cells = question.structure.n_arms * question.horizon
@@ -100,23 +100,29 @@ class Playground:
         """Return the regrets of a candidate in the worlds of a block."""
         seed = crc32(f"{self.question.seed} {stage} {block}".encode())
         begin = time.perf_counter()
-        regret, _ = self._runs(candidate, worlds, seed, self._workers(candidate))
-        self.run_seconds[candidate.name] = (time.perf_counter() - begin) / len(worlds)
-        return regret
+        setting = self._setting(candidate, seed, self.question.horizon)
+        case = Listed({candidate.name: candidate.played}, worlds)
+        blocks = run_blocks(setting, case, len(worlds), self._workers(candidate), False)
+        taken = (time.perf_counter() - begin) / len(worlds)
+        self.run_seconds[candidate.name] = min(taken, self.run_seconds.get(candidate.name, taken))
+        return np.concatenate([block[candidate.name]["regret"][:, -1] for block in blocks])
 
     def prepare(self, candidate: Candidate, worlds: list[WorldLike]) -> Floats:
         """Compile what a candidate needs, by a single pull, and take the time of first runs."""
         if not needs_python(candidate.played):
             with self.clock.compiled(candidate.name):
-                self._runs(candidate, worlds[:1], 0, 1, horizon=1)
+                case = Listed({candidate.name: candidate.played}, worlds[:1])
+                run_blocks(self._setting(candidate, 0, horizon=1), case, 1, 1, False)
         seconds, shares, regrets = [], [], []
         for run, world in enumerate(worlds):
+            setting = self._setting(candidate, self._pilot_seed(run), self.question.horizon)
+            case = Listed({candidate.name: candidate.played}, [world])
             begin = time.perf_counter()
-            regret, decisions = self._runs(candidate, [world], self._pilot_seed(run), 1)
+            block = play_block(setting, case, range(1), np.zeros(1, np.int64))[candidate.name]
             seconds.append(time.perf_counter() - begin)
-            shares.append(seconds[-1] / decisions)
-            regrets.append(regret[0])
-        self.run_seconds[candidate.name] = median(seconds) / self._workers(candidate)
+            shares.append(seconds[-1] / block["plans"][0])
+            regrets.append(block["regret"][0, -1])
+        self.run_seconds[candidate.name] = min(seconds) / self._workers(candidate)
         self.decision_seconds[candidate.name] = median(shares)
         return np.array(regrets)
 
@@ -142,28 +148,14 @@ class Playground:
         """Python runs would need processes, and with them a form of the user's script."""
         return 1 if needs_python(candidate.played) else core_count()
 
-    def _runs(
-        self,
-        candidate: Candidate,
-        worlds: list[WorldLike],
-        seed: int,
-        workers: int,
-        horizon: int | None = None,
-    ) -> tuple[Floats, int]:
-        """Return the regrets at the end, and the number of decisions of all runs together."""
-        length = self.question.horizon if horizon is None else horizon
-        setting = Setting(
+    def _setting(self, candidate: Candidate, seed: int, horizon: int) -> Setting:
+        return Setting(
             names=(candidate.name,),
-            horizon=length,
+            horizon=horizon,
             seed=seed,
-            checkpoints=np.array([length]),
+            checkpoints=np.array([horizon]),
             engine="compiled",
             processes=needs_python(candidate.played),
             planning=True,
             record_arms=False,
         )
-        case = Listed({candidate.name: candidate.played}, worlds)
-        blocks = run_blocks(setting, case, len(worlds), workers, False)
-        mine = [block[candidate.name] for block in blocks]
-        regret = np.concatenate([each["regret"][:, -1] for each in mine])
-        return regret, int(sum(each["plans"].sum() for each in mine))

@@ -63,7 +63,7 @@ def advice_text(advice: Advice) -> str:
 def heads(advice: Advice) -> tuple[str, ...]:
     """Return the names of the columns."""
     sizes = (f"off {size}" for size in advice.info["outside"])
-    columns = ("", "policy", "mean regret", "× blind", "worst truth", "95 %", *sizes, "if wrong")
+    columns = ("  policy", "mean regret", "× blind", "worst truth", "95 %", *sizes, "if wrong")
     return (*columns, "µs", "draws", "late")
 
 
@@ -71,8 +71,7 @@ def cells(advice: Advice, row: dict[str, Any]) -> list[str]:
     """Return a row of the table as texts."""
     worst = _regret(row, "worst")
     return [
-        MARKS.get(row["role"], ""),
-        row["policy"],
+        f"{MARKS.get(row['role'], ' ')} {row['policy']}",
         _regret(row, "mean") + ("" if row["fresh"] or row["mean"] is None else " *"),
         NONE if row["times_blind"] is None else f"{row['times_blind']:.2f}",
         worst if row["worst_truth"] is None else f"{worst} ({row['worst_truth']})",

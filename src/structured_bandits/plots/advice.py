@@ -18,10 +18,9 @@ Row = dict[str, Any]
 
 
 def shown_rows(table: list[Row]) -> list[Row]:
-    """Return the candidates of the figure: those with an interval, the advised one first."""
-    return [row for row in table if row["mean_high"] is not None and row["role"] != "hopeless"][
-        :MOST
-    ]
+    """Return the candidates of the figure: those that raced, the advised one first."""
+    raced = [row for row in table if row["role"] not in ("hopeless", "too slow")]
+    return [row for row in raced if row["mean_high"] is not None][:MOST]
 
 
 def figure_size(table: list[Row]) -> tuple[float, float]:
