@@ -142,12 +142,10 @@ class Contest:
         return order[0], order[1:]
 
     def _rank(self, name: str) -> tuple[float, ...]:
-        """Among those that cannot be told apart: the lowest upper end of the mean, then time.
-
-        A lower mean says little if it is that of a few lucky runs and a large one now and then.
-        """
-        upper = end_of_mean(self.standings.regrets[name]["inside"], 0.025)
-        return upper, self.ground.decision_seconds[name]
+        """The lowest mean comes first; if means are equal, the lowest upper end, then time."""
+        regret = self.standings.regrets[name]["inside"]
+        upper = end_of_mean(regret, 0.025)
+        return float(regret.mean()), upper, self.ground.decision_seconds[name]
 
     def _play_afresh(self) -> None:
         """Play the finalists and the blind reference anew, with runs that did not choose them."""
