@@ -58,10 +58,10 @@ def test_the_advised_policy_is_within_a_tenth_of_the_best(
     structure, horizon = CASES[case].make(), CASES[case].horizon
     policies = some(structure, horizon, *names)
     advice = sb.advise(
-        structure, horizon, trust=trust, policies=policies, wrong=(0.05,), runs=96, seconds=600.0
+        structure, horizon, trust=trust, policies=policies, wrong=(0.05,), runs=64, seconds=600.0
     )
     played = {name: each for name, each in policies.items() if name not in ("SAE", "UCB")}
-    found = measured(structure, horizon, played, runs=160, seed=1000, wrong=(0.05,))
+    found = measured(structure, horizon, played, runs=96, seed=1000, wrong=(0.05,))
     behind, error = excess(found, advice.name, found if trust == 1.0 else survivors(found))
     assert behind <= 0.1 + 2.0 * error
     if case == "shop":  # SAE was dropped by the pilot, which is as good an estimate as is needed

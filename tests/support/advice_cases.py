@@ -42,7 +42,7 @@ CASES = {
     "shop": AdviceCase(shop, 20_000),
     "lipschitz": AdviceCase(lambda: sb.lipschitz(np.linspace(0.0, 1.0, 6), 0.6), 2_000),
     "linear": AdviceCase(
-        lambda: sb.linear([[1.0, 0.0], [0.8, 0.3], [0.5, 0.5], [0.2, 0.7], [0.0, 0.9]], (0.0, 1.0)),
+        lambda: sb.linear([[1.0, 0.0], [0.7, 0.3], [0.5, 0.5], [0.2, 0.7], [0.0, 0.9]], (0.0, 1.0)),
         1_000,
     ),
     "unstructured": AdviceCase(lambda: sb.unstructured(5), 5_000),
