@@ -9,6 +9,7 @@ from pathlib import Path
 LAYERS = [
     ["cli"],
     ["experiments"],
+    ["advice"],
     ["report"],
     ["plots", "testing"],
     ["simulation", "live"],

@@ -36,6 +36,7 @@ LAYERS = [
     {"simulation", "live"},
     {"plots", "testing"},
     {"report"},
+    {"advice"},
     {"experiments"},
     {"cli"},
 ]

@@ -7,6 +7,9 @@ are imported by the functions that need them, and are extras of the package.
 from typing import Any
 
 from structured_bandits import sources  # stays first: it hashes what is about to be loaded
+from structured_bandits.advice.advice import Advice
+from structured_bandits.advice.advise import advise
+from structured_bandits.advice.candidates import candidates
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.bounded import Bounded
 from structured_bandits.environments.delayed import Delayed
@@ -107,6 +110,7 @@ __all__ = [
     "UCBC",
     "UCBV",
     "WAGP",
+    "Advice",
     "Agent",
     "Analysis",
     "Bernoulli",
@@ -147,8 +151,10 @@ __all__ = [
     "Tape",
     "ThompsonSampling",
     "UncertainModelTS",
+    "advise",
     "analyse",
     "around",
+    "candidates",
     "concave",
     "intersection",
     "known_best_mean",

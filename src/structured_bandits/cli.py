@@ -146,6 +146,79 @@ def _overview(
 
 
 @main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--horizon", type=click.IntRange(min=2), required=True, help="Number of pulls.")
+@click.option(
+    "--trust",
+    type=click.FloatRange(0.0, 1.0),
+    default=0.5,
+    show_default=True,
+    help="Probability that the structure is exactly right.",
+)
+@click.option(
+    "--family",
+    type=click.Choice(["bernoulli", "gaussian"]),
+    default="bernoulli",
+    show_default=True,
+    help="Rewards (Gaussian: with deviation 1/2).",
+)
+@click.option(
+    "--wrong",
+    type=float,
+    multiple=True,
+    default=(0.02, 0.05),
+    show_default=True,
+    help="By how much means may be off; may be given several times.",
+)
+@click.option("--runs", type=click.IntRange(min=64), help="Runs of each policy; as time allows.")
+@click.option("--seconds", default=60.0, show_default=True, help="Time to play, without compiling.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a page here.")
+def advise(
+    file: Path,
+    horizon: int,
+    trust: float,
+    family: str,
+    wrong: tuple[float, ...],
+    runs: int | None,
+    seconds: float,
+    seed: int,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Say which policy to take on a structure, by playing all that can.
+
+    FILE is a CSV table of models × arms, or a TOML file (a kind of structure, or pieces of curves).
+    """
+    from structured_bandits.advice.advise import advise as ask
+    from structured_bandits.report.page import check_page
+    from structured_bandits.structures.files.load import load_structure
+
+    with _complaints("stopped; nothing was decided"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # such models are left out
+        if out is not None:
+            check_page(out)
+            check_file(out)
+        advice = ask(
+            load_structure(file),
+            horizon,
+            family,
+            trust,
+            wrong=wrong,
+            runs=runs,
+            seconds=seconds,
+            seed=seed,
+        )
+        if out is not None:
+            advice.save_page(out)
+    text = json.dumps(advice.to_dict(), indent=2, ensure_ascii=False) if as_json else str(advice)
+    click.echo(text)
+    if out is not None:
+        click.echo(f"page: {out}", err=True)
+
+
+@main.command()
 @click.argument("ids", nargs=-1)
 @click.option(
     "--preset",

@@ -6,7 +6,7 @@ This is their one definition: policies, worlds and theory take the same names an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,9 +109,9 @@ FAMILIES = {
 }
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Return names as a sentence lists them: 'a', 'b' and 'c'."""
-    *others, last = map(repr, names)
+def listed(texts: Iterable[str]) -> str:
+    """Return texts as a sentence lists them: a, b and c."""
+    *others, last = texts
     return f"{', '.join(others)} and {last}" if others else last
 
 
@@ -123,7 +123,7 @@ def checked_family(name: Any, accepted: Iterable[str] = tuple(FAMILIES)) -> str:
     """
     names = tuple(accepted)
     if not isinstance(name, str) or name not in names:
-        raise ParameterError(f"family={name!r}: accepted are {_listed(names)}")
+        raise ParameterError(f"family={name!r}: accepted are {listed(map(repr, names))}")
     return name
 
 

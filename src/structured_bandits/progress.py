@@ -15,21 +15,21 @@ class _NoBar(nullcontext[Any]):
     def __enter__(self) -> _NoBar:
         return self
 
-    def set_description(self, text: str, refresh: bool) -> None:
+    def set_description(self, text: str, refresh: bool = True) -> None:
         pass
 
-    def update(self, steps: int) -> None:
+    def update(self, steps: float) -> None:
         pass
 
     def refresh(self) -> None:
         pass
 
 
-def progress_bar(what: str, steps: int, unit: str, progress: bool | None) -> Any:
+def progress_bar(what: str, progress: bool | None, **options: Any) -> Any:
     """Return the bar of a function named `what`, which works without one if the package is missing.
 
     `progress` is what its users say: whether there is a bar, None for one if standard error is a
-    terminal and it takes a while.
+    terminal and it takes a while. `options` are those of tqdm.
     """
     try:
         with needs(f"{what}(progress=True)", extra="simulate"):
@@ -38,11 +38,6 @@ def progress_bar(what: str, steps: int, unit: str, progress: bool | None) -> Any
         if progress:
             raise  # who asks for a bar sees one
         return _NoBar()
-    return tqdm(
-        total=steps,
-        desc="preparing",
-        unit=unit,
-        delay=0.0 if progress else 0.5,  # who asks for a bar sees it at once
-        leave=False,
-        disable=None if progress is None else not progress,
-    )
+    usual = {"desc": "preparing", "delay": 0.0 if progress else 0.5, "leave": False}
+    hidden = None if progress is None else not progress
+    return tqdm(**{**usual, **options}, disable=hidden)

@@ -148,7 +148,7 @@ def thinned(
     while length > 0:
         misses = int(share * length)
         heavy = heavy_odds(belief, slopes, memory.heavy[:heavy_ones], length, misses)
-        if heavy <= 2.0 * aim or (heavy + aim) * length <= 0.5:
+        if heavy <= 2.0 * aim or heavy + aim <= 0.5 / length:
             bound = max(drawn.odds, light + heavy) * margin(length)
             return OddsReach(Reach(length, misses), bound) if bound <= MOST_ODDS else NO_PLAN
         length //= 2

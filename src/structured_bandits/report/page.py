@@ -60,47 +60,61 @@ def write_page(page: Page, path: Path) -> None:
 
 def page_html(page: Page) -> str:
     """Return the page."""
-    style = files("structured_bandits.report").joinpath("page.css").read_text(encoding="utf-8")
-    body = [f"<h1>{_text(page.title)}</h1>", f"<p>{_text(page.lead)}</p>"]
+    body = [f"<h1>{text_html(page.title)}</h1>", f"<p>{text_html(page.lead)}</p>"]
     if page.claims:
         body.append(_claims_html(page))
     links = "".join(
-        f'<li><a href="#{shown.name}">{_text(shown.title)}</a></li>' for shown, _ in page.figures
+        f'<li><a href="#{shown.name}">{text_html(shown.title)}</a></li>'
+        for shown, _ in page.figures
     )
     body.append(f'<nav><h2>Figures</h2><ul class="contents">{links}</ul></nav>')
     body += [_figure_html(shown, svg) for shown, svg in page.figures]
     if page.notes:
-        items = "".join(f"<dt>{_text(i)}</dt><dd>{_text(text)}</dd>" for i, text in page.notes)
+        items = "".join(
+            f"<dt>{text_html(i)}</dt><dd>{text_html(text)}</dd>" for i, text in page.notes
+        )
         body.append(
             f'<section id="errata"><h2>Errata that matter here</h2><dl>{items}</dl></section>'
         )
-    facts = "".join(
-        f"<tr><th>{_text(k)}</th><td>{_text(v)}</td></tr>" for k, v in page.facts.items()
+    body.append(facts_html(page.facts))
+    return whole_page(page.title, body)
+
+
+def facts_html(facts: dict[str, str]) -> str:
+    """Return the section that says how a page was made."""
+    rows = "".join(
+        f"<tr><th>{text_html(k)}</th><td>{text_html(v)}</td></tr>" for k, v in facts.items()
     )
-    body.append(f'<section id="facts"><h2>How it was made</h2><table>{facts}</table></section>')
+    return f'<section id="facts"><h2>How it was made</h2><table>{rows}</table></section>'
+
+
+def whole_page(title: str, body: list[str]) -> str:
+    """Return a page that needs nothing else, with the parts of its body."""
+    style = files("structured_bandits.report").joinpath("page.css").read_text(encoding="utf-8")
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{GENERATOR}\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{_text(page.title)}</title>\n<style>{style}</style>\n</head>\n"
+        f"<title>{text_html(title)}</title>\n<style>{style}</style>\n</head>\n"
         f"<body>\n<main>\n{chr(10).join(body)}\n</main>\n</body>\n</html>\n"
     )
 
 
 def _claims_html(page: Page) -> str:
-    heads = "".join(f"<th>{_text(preset)}</th>" for preset in page.verdicts)
+    heads = "".join(f"<th>{text_html(preset)}</th>" for preset in page.verdicts)
     rows = []
     for claim in page.claims:
         cells = "".join(
-            f'<td data-label="{_text(preset)}">{_verdict_html(verdicts.get(claim.id))}</td>'
+            f'<td data-label="{text_html(preset)}">{_verdict_html(verdicts.get(claim.id))}</td>'
             for preset, verdicts in page.verdicts.items()
         )
         rows.append(
-            f'<tr id="claim-{claim.id}"><td class="claim">{_text(claim.statement)}'
-            f'<span class="where">{_text(claim.where)} · {_text(claim.id)}</span></td>{cells}</tr>'
+            f'<tr id="claim-{claim.id}"><td class="claim">{text_html(claim.statement)}'
+            f'<span class="where">{text_html(claim.where)} · {text_html(claim.id)}</span></td>'
+            f"{cells}</tr>"
         )
     presets = "".join(
-        f"<li><b>{_text(name)}</b>: {_text(page.presets[name])} <b>{tally(verdicts)}.</b></li>"
+        f"<li><b>{text_html(name)}</b>: {text_html(page.presets[name])} <b>{tally(verdicts)}.</b></li>"
         for name, verdicts in page.verdicts.items()
     )
     return (
@@ -117,19 +131,19 @@ def _verdict_html(verdict: Verdict | None) -> str:
     mark = f"{MARKS[verdict.outcome]} {verdict.outcome}{leaning}"
     return (
         f'<span class="{CLASSES[verdict.outcome]}">{mark}</span>'
-        f'<span class="numbers">{_text(verdict.numbers)}</span>'
+        f'<span class="numbers">{text_html(verdict.numbers)}</span>'
     )
 
 
 def _figure_html(shown: Shown, svg: str) -> str:
-    lines = [_text(shown.caption), _text(_setting_text(shown))]
+    lines = [text_html(shown.caption), text_html(_setting_text(shown))]
     table = ""
     if shown.result:
         names = shown.problem.structure.arm_names if shown.problem else ()
         pulls = shown.kind == "pulls" and names
         table = _pulls_html(names, shown.result) if pulls else _result_html(shown.result)
     return (
-        f"<section><h2>{_text(shown.title)}</h2>"
+        f"<section><h2>{text_html(shown.title)}</h2>"
         f'<figure class="{shown.kind}" id="{shown.name}">'
         f"{svg}<figcaption>{'<br>'.join(line for line in lines if line)}</figcaption></figure>"
         f"{table}</section>"
@@ -164,8 +178,8 @@ def _result_html(result: Result) -> str:
         ]
         rows.append(cells)
     heads = ("policy", "mean regret", "95 % interval", "median", "width", "parameters")
-    warnings = "".join(f"<p>{_text(line)}</p>" for line in misfit_lines(result))
-    return _table_html(heads, rows) + warnings
+    warnings = "".join(f"<p>{text_html(line)}</p>" for line in misfit_lines(result))
+    return table_html(heads, rows) + warnings
 
 
 def _pulls_html(names: tuple[str, ...], result: Result) -> str:
@@ -173,16 +187,19 @@ def _pulls_html(names: tuple[str, ...], result: Result) -> str:
         [name, *(f"{mean:,.1f}" for mean in pulls.mean(axis=0))]
         for name, pulls in result.pulls.items()
     ]
-    return _table_html(("mean pulls of", *(f"arm {name}" for name in names)), rows)
+    return table_html(("mean pulls of", *(f"arm {name}" for name in names)), rows)
 
 
-def _table_html(heads: tuple[str, ...], rows: list[list[str]]) -> str:
-    head = "".join(f"<th>{_text(name)}</th>" for name in heads)
-    body = "".join("<tr>" + "".join(f"<td>{_text(c)}</td>" for c in row) + "</tr>" for row in rows)
+def table_html(heads: tuple[str, ...], rows: list[list[str]]) -> str:
+    """Return a table that scrolls sideways where it does not fit."""
+    head = "".join(f"<th>{text_html(name)}</th>" for name in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{text_html(c)}</td>" for c in row) + "</tr>" for row in rows
+    )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="scroll">{table}</div>'
 
 
-def _text(text: str) -> str:
+def text_html(text: str) -> str:
     """Return a text for HTML; control characters, which no page may hold, become a mark."""
     return html.escape(CONTROL.sub(NOT_PRINTABLE, str(text)))

@@ -6,7 +6,7 @@ its runs only, never on who computes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,12 +87,30 @@ class Draw:
         return policies, world
 
 
+@dataclass(frozen=True)
+class Listed:
+    """The same policies in every run, each run in a world of its own from a list.
+
+    Who makes the list has checked that policies and worlds fit.
+    """
+
+    policies: dict[str, PolicyLike]
+    worlds: Sequence[WorldLike]
+
+    def at(self, setting: Setting, run: int) -> tuple[Mapping[str, PolicyLike], WorldLike]:
+        """Return what is played in a run."""
+        return self.policies, self.worlds[run]
+
+
+Case = Same | Draw | Listed
+
+
 def draw_rng(seed: int, run: int) -> np.random.Generator:
     """Return the generator from which the structure of a run is drawn."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(run,))))
 
 
-def play_block(setting: Setting, case: Same | Draw, runs: range, stop: Ints) -> Block:
+def play_block(setting: Setting, case: Case, runs: range, stop: Ints) -> Block:
     """Play the given runs of every policy: all in one call if they play the same."""
     rng = fresh_generator()
     layout = known_layout(rng)

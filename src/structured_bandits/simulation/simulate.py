@@ -137,7 +137,7 @@ def _run(
             "seed": setting.seed,
             "engine": setting.engine,
             "planning": setting.planning,
-            "versions": _versions(setting.engine),
+            "versions": versions_of(setting.engine),
         },
     )
 
@@ -220,7 +220,8 @@ def _described(policy: Any) -> dict[str, Any]:
     }
 
 
-def _versions(engine: str) -> dict[str, str]:
+def versions_of(engine: str) -> dict[str, str]:
+    """Return the versions of what a simulation rests on."""
     import structured_bandits
 
     versions = {

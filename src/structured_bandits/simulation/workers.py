@@ -26,7 +26,7 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.errors import ParameterError
 from structured_bandits.progress import progress_bar
-from structured_bandits.simulation.blocks import Block, Draw, Same, Setting, play_block
+from structured_bandits.simulation.blocks import Block, Case, Setting, play_block
 
 PARTS = 4  # of what is left, shared by all workers: large blocks first, small ones at the end
 
@@ -34,14 +34,14 @@ _stop_flag: Any = None  # of a worker process
 
 
 def run_blocks(
-    setting: Setting, case: Same | Draw, runs: int, workers: int, progress: bool | None
+    setting: Setting, case: Case, runs: int, workers: int, progress: bool | None
 ) -> list[Block]:
     """Play all runs; return the blocks in order of their runs."""
     if setting.processes and workers > 1:
         _check_picklable(case)
     spans = spread(runs, workers)
     pool, stop = _pool(setting.processes, min(workers, len(spans)))
-    with progress_bar("sb.simulate", runs, "run", progress) as bar, pool:
+    with progress_bar("sb.simulate", progress, total=runs, unit="run") as bar, pool:
         try:
             futures = {_submit(pool, setting, case, span, stop): span for span in spans}
             waiting = set(futures)
@@ -93,7 +93,7 @@ def _pool(processes: bool, workers: int) -> tuple[Executor, Ints]:
     return pool, np.frombuffer(shared, dtype=np.int64)
 
 
-def _check_picklable(case: Same | Draw) -> None:
+def _check_picklable(case: Case) -> None:
     try:
         pickle.dumps(case)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -103,9 +103,7 @@ def _check_picklable(case: Same | Draw) -> None:
         ) from None
 
 
-def _submit(
-    pool: Executor, setting: Setting, case: Same | Draw, span: range, stop: Ints
-) -> Future[Block]:
+def _submit(pool: Executor, setting: Setting, case: Case, span: range, stop: Ints) -> Future[Block]:
     if isinstance(pool, ThreadPoolExecutor):
         return pool.submit(play_block, setting, case, span, stop)
     return pool.submit(_play_in_process, setting, case, span)
@@ -118,5 +116,5 @@ def _start_process(shared: Any) -> None:
     _stop_flag = np.frombuffer(shared, dtype=np.int64)
 
 
-def _play_in_process(setting: Setting, case: Same | Draw, span: range) -> Block:
+def _play_in_process(setting: Setting, case: Case, span: range) -> Block:
     return play_block(setting, case, span, _stop_flag)

@@ -102,7 +102,7 @@ def overview(
     tolerance = checked_at_least("tolerance", tolerance, 0.0)
     chosen, choice = _chosen(structure, models)
     rows = []
-    with progress_bar("sb.overview", len(chosen), "model", progress) as bar:
+    with progress_bar("sb.overview", progress, total=len(chosen), unit="model") as bar:
         bar.set_description("analysing", refresh=False)
         for number, model in enumerate(chosen, start=1):
             truth = truth_of(structure, model, tolerance)

@@ -1,0 +1,113 @@
+"""Asking for advice: the door of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from structured_bandits.advice.advice import Advice, advice_of
+from structured_bandits.advice.candidates import own, serving
+from structured_bandits.advice.clock import Clock
+from structured_bandits.advice.contest import Contest
+from structured_bandits.advice.question import Question, checked_question
+from structured_bandits.advice.truths import (
+    FromList,
+    Truths,
+    named_truths,
+    posterior_of,
+    truths_of,
+)
+from structured_bandits.errors import ParameterError
+from structured_bandits.live.results import checked_results
+from structured_bandits.misfit.build import misfit_test
+from structured_bandits.misfit.e_value import fresh_look_memory, look_at
+from structured_bandits.misfit.looks import watching_of
+from structured_bandits.misfit.report import Misfit, misfit_of
+from structured_bandits.protocol import Seen
+from structured_bandits.structures.base import Structure
+
+REFUTED = "it relies on the structure, which your data refute"
+
+
+def advise(
+    structure: Structure,
+    horizon: int,
+    family: str = "bernoulli",
+    trust: float = 0.5,
+    prior: Any = None,
+    data: tuple[Any, Any] | None = None,
+    truths: Sequence[Any] | None = None,
+    policies: Mapping[str, Any] | None = None,
+    wrong: Sequence[float] = (0.02, 0.05),
+    level: float = 0.05,
+    runs: int | None = None,
+    seconds: float = 60.0,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Advice:
+    """Say which policy to take on a structure for `horizon` pulls, by playing all that can.
+
+    Every policy of the library that can serve the structure is played (`sb.candidates`), on truths drawn
+    from it, on the hardest ones by theory, and on truths just outside. Who is worse than the leader is
+    dropped early; the numbers of the others come from fresh runs that did not choose them.
+
+    - `family`: "bernoulli" (rewards of 0 and 1, or of the two ends of the structure's range) or
+      "gaussian" with a deviation of 1/2.
+    - `trust`: the probability that the structure is exactly right. With trust 1 the lowest mean regret
+      decides; else the lowest of those that survive if it is a little wrong, that is, whose regret stays
+      below twice that of Thompson sampling, which knows nothing of the structure.
+    - `prior`: weights of models, as `ModelTS` takes them; `data`: (pulls, sums) seen so far, one number
+      per arm, which make a posterior of it. Let the agent learn the same data. If they refute the
+      structure (`Agent.misfit`), only policies that do without it or doubt it are compared.
+    - `truths`: play on these instead of drawn ones: models, or vectors of means.
+    - `policies`: race these, by name, instead of the library's; `{**sb.candidates(structure, horizon),
+      "mine": …}` adds to them. Thompson sampling always plays along.
+    - `wrong`: by how much each mean is off outside the structure.
+    - `level`: the probability with which the best candidate may be dropped, as far as the
+      approximation of its tests holds.
+    - `runs`: of each candidate in the race, 64 or more; by default as many as the time allows, up to
+      2,048.
+    - `seconds`: how long to play; compiling comes on top and is shown. The same `runs` and `seed` give
+      the same advice unless the time is over before.
+    - `progress`: a bar on standard error; None for one if that is a terminal.
+    """
+    question = checked_question(
+        structure, horizon, family, trust, prior, wrong, level, runs, seconds, seed
+    )
+    seen = None if data is None else _checked_data(data, question)
+    given = [] if truths is None else named_truths(structure, truths)
+    inside: Truths = FromList(given) if given else truths_of(question, seen)
+    if policies is None:
+        learned = None if seen is None else posterior_of(question, seen)
+        several, refused = serving(question, learned)
+    else:
+        several, refused = own(policies, question), {}
+    misfit = None if seen is None else misfit_of_data(question, seen)
+    if misfit is not None and misfit.refuted():
+        refused |= {each.name: REFUTED for each in several if not each.doubts}
+        several = [each for each in several if each.doubts]
+    with Clock(question.seconds, progress) as clock:
+        contest = Contest(question, several, inside, clock)
+        contest.run(given)
+    return advice_of(contest, refused, misfit)
+
+
+def misfit_of_data(question: Question, seen: Seen) -> Misfit | None:
+    """Return how much the data speak against the structure, None if it is too large for that."""
+    test = misfit_test(question.structure, *question.ends, question.sigma)
+    if test is None:
+        return None
+    watching = watching_of(seen)
+    look = look_at(test, seen.pulls, seen.sums, fresh_look_memory(test))
+    watching.largest[0], watching.times[0] = max(look.log_e, 0.0), seen.pulls.sum()
+    return misfit_of(question.structure, test, watching)
+
+
+def _checked_data(data: Any, question: Question) -> Seen:
+    """Return pulls and sums seen so far, a number for each arm."""
+    if not isinstance(data, (tuple, list)) or len(data) != 2:
+        raise ParameterError(
+            f"data={data!r}: expected a pair (pulls, sums), a number per arm in each"
+        )
+    pulls, sums = data
+    return checked_results(pulls, sums, None, question.structure.n_arms, question.ends)

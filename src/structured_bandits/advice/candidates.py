@@ -1,0 +1,149 @@
+"""Who may serve: every policy of the library that can play the structure, and who cannot and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.advice.question import Question, checked_question
+from structured_bandits.environments.gaussian import Gaussian
+from structured_bandits.environments.tape import Tape
+from structured_bandits.errors import ParameterError, StructuredBanditsError
+from structured_bandits.policies.base import POLICIES, Policy
+from structured_bandits.policies.thompson_sampling import ThompsonSampling
+from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
+from structured_bandits.simulation.compatibility import check_together
+from structured_bandits.structures.base import Structure
+
+BLIND = "ThompsonSampling"  # knows nothing of the structure: what everything is compared with
+SHARPER = 0.5  # the smallest alpha that is used in practice; the theorems have larger ones
+OF_MODELS = {"table", "model_lines"}  # who asks for these has a prior over models, if it has one
+Spec = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy by name: `policy` is handed out, `played` is what the simulations play.
+
+    They differ where data are known: the one is going to learn them, the other starts with a prior that
+    knows them already.
+    """
+
+    name: str
+    policy: Any
+    played: Any
+
+    @property
+    def randomised(self) -> bool | None:
+        """Does it draw random numbers? None if it does not say."""
+        return getattr(type(self.policy), "randomised", None)
+
+    @property
+    def takes_batches(self) -> bool | None:
+        """Does it reckon with rewards that are out? None if it does not say what it is.
+
+        An agent counts decisions that are out as average pulls, so all of the library's do.
+        """
+        return True if isinstance(self.policy, Policy) else None
+
+    @property
+    def doubts(self) -> bool:
+        """Does it play well if the structure is wrong: does it not look at it, or doubt it?"""
+        return isinstance(self.policy, UncertainModelTS) or not getattr(self.policy, "asks", ())
+
+
+def candidates(
+    structure: Structure,
+    horizon: int,
+    family: str = "bernoulli",
+    trust: float = 0.5,
+    prior: Any = None,
+) -> dict[str, Any]:
+    """Return the policies that `sb.advise` plays, by name, to add your own to them.
+
+    >>> from structured_bandits import FiniteStructure
+    >>> several = candidates(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), horizon=1000)
+    >>> several["SUCB alpha=0.5 kl"].alpha
+    0.5
+    """
+    question = checked_question(structure, horizon, family, trust, prior, (), 0.05, None, 60.0, 0)
+    return {each.name: each.policy for each in serving(question, None)[0]}
+
+
+def serving(question: Question, learned: Any) -> tuple[list[Candidate], dict[str, str]]:
+    """Return the library's candidates, and by name why the others cannot serve.
+
+    `learned` is the prior to play with where data are known, else None.
+    """
+    able: list[Candidate] = []
+    refused: dict[str, str] = {}
+    for name, (kind, values) in specs(question):
+        try:
+            policy = _built(question, kind, values, question.prior)
+            played = policy if learned is None else _built(question, kind, values, learned)
+            _check_played(name, policy, question)
+        except StructuredBanditsError as error:
+            refused[name] = _first_sentence(str(error))
+        else:
+            able.append(Candidate(name, policy, played))
+    return able, refused
+
+
+def own(policies: Mapping[str, Any], question: Question) -> list[Candidate]:
+    """Return the user's policies as candidates, and the blind reference beside them."""
+    if not isinstance(policies, Mapping) or not policies:
+        raise ParameterError(f"policies={policies!r}: expected policies by name, such as a dict")
+    for name, policy in policies.items():
+        if not isinstance(name, str):
+            raise ParameterError(f"policies: the name {name!r} is not a string")
+        _check_played(name, policy, question)
+    several = [Candidate(name, policy, policy) for name, policy in policies.items()]
+    if BLIND in policies:
+        return several
+    blind = ThompsonSampling(question.structure, **question.rewards)
+    return [*several, Candidate(BLIND, blind, blind)]
+
+
+def specs(question: Question) -> Iterator[tuple[str, Spec]]:
+    """Yield all kinds with their default parameters, and with sharper ones where they have them.
+
+    Without a range KL boxes are Hoeffding's, and UCB with an alpha of 1/2 is KLUCB.
+    """
+    kl: dict[str, Any] = {} if question.reward_range is None else {"confidence": "kl"}
+    word = " kl" if kl else ""
+    for name, kind in POLICIES.items():
+        yield name, (name, {})
+        if not {"alpha", "confidence"} <= set(kind.parameter_names()):
+            continue
+        if kl:
+            yield f"{name} kl", (name, kl)
+        if kind.asks:
+            yield f"{name} alpha={SHARPER:g}{word}", (name, {"alpha": SHARPER, **kl})
+
+
+def _built(question: Question, name: str, values: dict[str, Any], prior: Any) -> Any:
+    """Return a policy of a kind with the horizon, trust and prior of the question."""
+    kind: Any = POLICIES[name]
+    wanted = {"horizon": question.horizon, "trust": question.trust, **question.rewards, **values}
+    if set(kind.asks) & OF_MODELS:
+        wanted["prior"] = prior
+    known = kind.parameter_names()
+    return kind(question.structure, **{key: each for key, each in wanted.items() if key in known})
+
+
+def _check_played(name: str, policy: Any, question: Question) -> None:
+    """Raise if a policy does not fit such rewards, by a world like those that it will play in."""
+    arms = question.structure.n_arms
+    if question.reward_range is None:
+        world: Any = Gaussian(np.zeros(arms), question.sigma)
+    else:
+        world = Tape(np.tile(question.reward_range, (arms, 1)))
+    check_together(name, policy, world, 1)
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"[;:] |\. ", text, maxsplit=1)[0] if len(text) > 200 else text

@@ -1,0 +1,158 @@
+"""Playing candidates on the same truths with the same rewards.
+
+Runs come in blocks. Block b of a stage has its own generator, which draws a truth for each run and,
+where that fits into memory, all rewards of all arms: a tape. Every candidate plays the same worlds, so
+that differences between candidates are those of paired runs. Longer games share truths and seeds only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from structured_bandits.advice.candidates import Candidate
+from structured_bandits.advice.clock import Clock
+from structured_bandits.advice.question import Question
+from structured_bandits.arrays import Floats
+from structured_bandits.environments.bernoulli import Bernoulli
+from structured_bandits.environments.gaussian import Gaussian
+from structured_bandits.environments.tape import Tape
+from structured_bandits.protocol import WorldLike
+from structured_bandits.simulation import engine as python_engine
+from structured_bandits.simulation.blocks import Listed, Setting, needs_python, play_block
+from structured_bandits.simulation.game import Game, RunRecord
+from structured_bandits.simulation.generator import start_of_run
+from structured_bandits.simulation.workers import core_count, run_blocks
+
+LARGEST_BLOCK = 32  # runs
+SMALLEST_BLOCK = 4
+TAPES = 2**28  # bytes that the tapes of a block may take
+REWARD = 16  # bytes of a reward on a tape: sums, and sums of squares
+
+DrawTruth = Callable[[np.random.Generator], Floats]
+
+
+class Patience:
+    """Stands for the flag that ends a run: it is looked at once a plan, and counts."""
+
+    def __init__(self, plans: float, seconds: float) -> None:
+        self.plans = plans
+        self.deadline = time.perf_counter() + seconds
+        self.lost = False
+
+    def __getitem__(self, place: int) -> int:
+        self.plans -= 1
+        self.lost = self.plans < 0 or time.perf_counter() > self.deadline
+        return int(self.lost)
+
+
+class Playground:
+    """The worlds of a question, and how long candidates take in them."""
+
+    def __init__(self, question: Question, clock: Clock) -> None:
+        self.question = question
+        self.clock = clock
+        self.run_seconds: dict[str, float] = {}  # of a run, on all cores if nobody else needs them
+        self.decision_seconds: dict[str, float] = {}  # of a decision, on one
+        size = LARGEST_BLOCK
+        cells = question.structure.n_arms * question.horizon
+        while size > SMALLEST_BLOCK and size * cells * REWARD > TAPES:
+            size //= 2
+        self.taped = size * cells * REWARD <= TAPES
+        self.block_size = size if self.taped else LARGEST_BLOCK
+
+    def worlds(
+        self, stage: str, block: int, draw: DrawTruth, count: int | None = None
+    ) -> list[WorldLike]:
+        """Return the worlds of a block: a truth for each run, and the rewards that it pays."""
+        rng = np.random.default_rng([self.question.seed, crc32(stage.encode()), block])
+        return [self.world(draw(rng), rng) for _ in range(count or self.block_size)]
+
+    def world(self, means: Floats, rng: np.random.Generator) -> WorldLike:
+        """Return a world with these means, on a tape if that fits."""
+        if self.taped:
+            return self._tape(means, rng)
+        if self.question.reward_range is None:
+            return Gaussian(means, self.question.sigma)
+        return Bernoulli(means, self.question.reward_range)
+
+    def _tape(self, means: Floats, rng: np.random.Generator) -> Tape:
+        shape = len(means), self.question.horizon
+        if self.question.reward_range is None:
+            noise = self.question.sigma * rng.standard_normal(shape)
+            return Tape(means[:, None] + noise, means)
+        low, high = self.question.reward_range
+        ones = rng.random(shape) < ((means - low) / (high - low))[:, None]
+        return Tape(np.where(ones, high, low), means)
+
+    def play(self, candidate: Candidate, stage: str, block: int, worlds: list[WorldLike]) -> Floats:
+        """Return the regrets of a candidate in the worlds of a block."""
+        seed = crc32(f"{self.question.seed} {stage} {block}".encode())
+        begin = time.perf_counter()
+        setting = self._setting(candidate, seed, self.question.horizon)
+        case = Listed({candidate.name: candidate.played}, worlds)
+        blocks = run_blocks(setting, case, len(worlds), self._workers(candidate), False)
+        taken = (time.perf_counter() - begin) / len(worlds)
+        self.run_seconds[candidate.name] = min(taken, self.run_seconds.get(candidate.name, taken))
+        return np.concatenate([block[candidate.name]["regret"][:, -1] for block in blocks])
+
+    def prepare(self, candidate: Candidate, worlds: list[WorldLike]) -> Floats:
+        """Compile what a candidate needs, by a single pull, and take the time of first runs."""
+        if not needs_python(candidate.played):
+            with self.clock.compiled(candidate.name):
+                case = Listed({candidate.name: candidate.played}, worlds[:1])
+                run_blocks(self._setting(candidate, 0, horizon=1), case, 1, 1, False)
+        seconds, shares, regrets = [], [], []
+        for run, world in enumerate(worlds):
+            setting = self._setting(candidate, self._pilot_seed(run), self.question.horizon)
+            case = Listed({candidate.name: candidate.played}, [world])
+            begin = time.perf_counter()
+            block = play_block(setting, case, range(1), np.zeros(1, np.int64))[candidate.name]
+            seconds.append(time.perf_counter() - begin)
+            shares.append(seconds[-1] / block["plans"][0])
+            regrets.append(block["regret"][0, -1])
+        self.run_seconds[candidate.name] = min(seconds) / self._workers(candidate)
+        self.decision_seconds[candidate.name] = median(shares)
+        return np.array(regrets)
+
+    def try_out(
+        self, candidate: Candidate, run: int, world: WorldLike, patience: Patience
+    ) -> float | None:
+        """Return the regret of a first run without compiling anything, None if it takes too long."""
+        horizon, arms = self.question.horizon, len(world.means)
+        record = RunRecord(
+            np.array([horizon]),
+            np.zeros(1),
+            np.zeros(arms, np.int64),
+            np.zeros(arms),
+            np.zeros(0, np.int64),
+        )
+        rng = np.random.Generator(start_of_run(self._pilot_seed(run), 0, candidate.name))
+        flag: Any = patience
+        python_engine.run(candidate.played, Game(world, horizon, True, rng, flag), record)
+        return None if patience.lost else float(record.regret[0])
+
+    def _pilot_seed(self, run: int) -> int:
+        return crc32(f"{self.question.seed} pilot {run}".encode())
+
+    def _workers(self, candidate: Candidate) -> int:
+        """Python runs would need processes, and with them a form of the user's script."""
+        return 1 if needs_python(candidate.played) else core_count()
+
+    def _setting(self, candidate: Candidate, seed: int, horizon: int) -> Setting:
+        return Setting(
+            names=(candidate.name,),
+            horizon=horizon,
+            seed=seed,
+            checkpoints=np.array([horizon]),
+            engine="compiled",
+            processes=needs_python(candidate.played),
+            planning=True,
+            record_arms=False,
+            misfit=False,
+        )

@@ -1,0 +1,80 @@
+"""The advice in words, for somebody who has never heard of regret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from structured_bandits.advice.racing import FAILS, SURVIVES
+from structured_bandits.advice.records import ADVISED, TIED
+from structured_bandits.advice.rounding import number, plus_minus
+from structured_bandits.families import listed
+
+Row = dict[str, Any]
+COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+
+
+def words_of(table: list[Row], blind: str, trust: float, horizon: int) -> str:
+    """Return a few plain sentences: what to take, what it costs, and what could not be decided."""
+    (chosen,) = (row for row in table if row["role"] == ADVISED)
+    sentences = [_take(chosen, table, blind, horizon), _if_wrong(chosen, trust)]
+    if trust < 1.0:
+        sentences += [_better_but(row) for row in table if _is_better(row, chosen)][:1]
+    ties = [row["policy"] for row in table if row["role"] == TIED]
+    if ties:
+        count = COUNTS.get(len(ties) + 1, str(len(ties) + 1))
+        names = listed([chosen["policy"], *ties])
+        sentences.append(f"These {count} cannot be told apart: {names}.")
+    return " ".join(sentences)
+
+
+def _take(chosen: Row, table: list[Row], blind: str, horizon: int) -> str:
+    """Return what to take and what it costs; this is where regret is explained."""
+    name = chosen["policy"]
+    reference = next(row for row in table if row["policy"] == blind)
+    cost = (
+        f"Take {name}: in {horizon:,} pulls it loses {_mean(chosen)} of reward on average compared with "
+        "always pulling the best arm (that is its regret)"
+    )
+    if name == blind:
+        return f"{cost}; nothing that uses the structure was better for sure."
+    return (
+        f"{cost}, where {blind}, which knows nothing of the structure, loses {_mean(reference)}; on its "
+        f"worst truth ({chosen['worst_truth']}) it loses {number(chosen['worst'])}."
+    )
+
+
+def _if_wrong(chosen: Row, trust: float) -> str:
+    """Return what happens if the structure is a little wrong."""
+    if not chosen["wrong"]:
+        return "It was not tried with a structure that is a little wrong."
+    size = _largest(chosen)
+    loss = f"it loses {number(chosen['wrong'][size]['mean'])} if all means are off by {size}"
+    if trust < 1.0 or chosen["verdict"] == SURVIVES:
+        return f"Should the structure be a little wrong, {loss}."
+    return f"You vouch for the structure (trust=1); should it be a little wrong, {loss}."
+
+
+def _is_better(row: Row, chosen: Row) -> bool:
+    """Would a candidate be better if the structure is right, but does not survive if it is not?"""
+    known = row["verdict"] not in (None, SURVIVES) and row["mean_high"] is not None
+    return known and bool(row["mean_high"] < chosen["mean"])
+
+
+def _better_but(row: Row) -> str:
+    size = _largest(row)
+    loss = number(row["wrong"][size]["mean"])
+    said = (
+        f"{row['policy']} loses only {_mean(row)} if the structure is right, but {loss} if all means "
+        f"are off by {size}"
+    )
+    if row["verdict"] == FAILS:
+        return f"{said}: take it if you are sure of the structure (trust=1)."
+    return f"{said}; whether that is too much is not decided after {row['runs']} runs."
+
+
+def _largest(row: Row) -> str:
+    return max(row["wrong"], key=float)
+
+
+def _mean(row: Row) -> str:
+    return plus_minus(row["mean"], row["mean_high"])
