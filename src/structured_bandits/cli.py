@@ -160,7 +160,7 @@ def _overview(
     type=click.Choice(["bernoulli", "gaussian"]),
     default="bernoulli",
     show_default=True,
-    help="Rewards (Gaussian: with deviation 1/2).",
+    help="Rewards (Gaussian: their deviation is half the range).",
 )
 @click.option(
     "--wrong",

@@ -52,7 +52,7 @@ def advise(
     dropped early; the numbers of the others come from fresh runs that did not choose them.
 
     - `family`: "bernoulli" (rewards of 0 and 1, or of the two ends of the structure's range) or
-      "gaussian" with a deviation of 1/2.
+      "gaussian" with half the width of that range as their deviation.
     - `trust`: the probability that the structure is exactly right. With trust 1 the lowest mean regret
       decides; else the lowest of those that survive if it is a little wrong, that is, whose regret stays
       below twice that of Thompson sampling, which knows nothing of the structure.
