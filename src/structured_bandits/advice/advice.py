@@ -30,7 +30,7 @@ class Advice:
     `worst_truth`) and outside (`wrong`, by size), whether it survives that (`verdict`), how its mean
     compares with the blind reference's (`times_blind`), what became of it (`role`, `note`), from how
     many `runs` and whether these are `fresh`, `microseconds` per decision, whether it is `randomised`
-    and whether it goes on well with `batches` or late rewards. None is what was not measured.
+    and whether it works with `batches` and late rewards. None is what was not measured.
 
     `refused` says which policies cannot serve and why; `info` has what made the advice: seed, runs,
     truths, versions and seconds. Printed, it is the table and the words.

@@ -28,7 +28,7 @@ NONE = "–"
 MARKS = {ADVISED: "→", TIED: "=", REFERENCE: "0", UNDECIDED: "?"}
 LEGEND = (
     "→ advised, = not told apart, 0 blind reference, ? open whether it survives; × blind: mean as a "
-    "multiple of the blind reference's; µs: per decision; draws: is randomised; late: goes on well with "
+    "multiple of the blind reference's; µs: per decision; draws: is randomised; late: works with "
     "batches and late rewards; *: from the runs of the race, the others from fresh ones."
 )
 

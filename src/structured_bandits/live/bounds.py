@@ -9,7 +9,7 @@ is played, as long as the rewards of an arm keep their mean. For K arms and one 
   the divergence of coins;
 - Gaussian rewards: |m - q| < sigma sqrt((1 + 1 / T) (2 log(K / MISS) + log(T + 1)) / T).
 
-Both follow from mixtures of likelihoods (docs/mathematics.md).
+Both follow from mixtures of likelihoods (docs/mathematics.md 8).
 """
 
 from __future__ import annotations

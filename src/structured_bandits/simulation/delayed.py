@@ -3,7 +3,7 @@
 Before each pull the rewards that are due are told, in the order of their decisions. Then an arm is asked
 for: the next one of the plan while nothing else is out, otherwise one beyond the plan. Beyond its plan a
 policy plans ahead, on a copy of its state in which each reward that is out counts as the average of its
-arm; a randomised policy simply draws once more (docs/mathematics.md has the rule in full, `live.agent`
+arm; a randomised policy simply draws once more (docs/mathematics.md 9 has the rule in full, `live.agent`
 the same for rewards that come from outside). Costs per pull, and 48 bytes for each.
 
 Records are small and calls are not deep: a compiler takes its time over every array that is handed on.
