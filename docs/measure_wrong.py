@@ -51,7 +51,13 @@ def static(name: str, means: np.ndarray) -> sb.Result:
     """Return the regret of a policy in a world that does not change."""
     runs = FEW_RUNS if name in SLOW else RUNS
     return sb.simulate(
-        {name: POLICIES[name]}, sb.Bernoulli(means), PULLS, runs, seed=1, checkpoints=100, misfit=True
+        {name: POLICIES[name]},
+        sb.Bernoulli(means),
+        PULLS,
+        runs,
+        seed=1,
+        checkpoints=100,
+        misfit=True,
     )
 
 
@@ -85,7 +91,9 @@ def main() -> None:
             error = final.std(ddof=1) / np.sqrt(len(final))
             row[world] = f"{final.mean():.0f} ± {error:.0f}"
             refuted = (result.e_values[name] >= 100.0).mean()
-            row[f"{world}: refuted"] = "" if np.isnan(result.e_values[name]).any() else f"{refuted:.0%}"
+            row[f"{world}: refuted"] = (
+                "" if np.isnan(result.e_values[name]).any() else f"{refuted:.0%}"
+            )
             if world == "a mix of all types":
                 curves[name] = result.checkpoints, result.regret[name].mean(axis=0)
         regrets, warned = drifting(name)

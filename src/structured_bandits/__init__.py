@@ -31,6 +31,7 @@ from structured_bandits.errors import (
 from structured_bandits.live.agent import Agent, Decision
 from structured_bandits.live.likely import LikelyModel
 from structured_bandits.live.logs import Learned
+from structured_bandits.misfit.report import Misfit
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.guarded import Guarded
@@ -130,6 +131,7 @@ __all__ = [
     "Learned",
     "LikelyModel",
     "MeansOutsideUnitIntervalWarning",
+    "Misfit",
     "MissingExtraError",
     "ModelTS",
     "Now",

@@ -204,8 +204,13 @@ POLICIES: dict[str, type[Policy]] = {}
 
 
 def registered(kind: Kind) -> Kind:
-    """Note a class of policies, so that experiment files and commands know it by its name."""
-    POLICIES[kind.__name__] = kind
+    """Note a class of policies, so that experiment files and commands know it by its name.
+
+    They are kept in the order of the alphabet, whatever is imported first.
+    """
+    known = {**POLICIES, kind.__name__: kind}
+    POLICIES.clear()
+    POLICIES.update(sorted(known.items(), key=lambda each: each[0].casefold()))
     return kind
 
 
