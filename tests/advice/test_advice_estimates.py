@@ -65,5 +65,5 @@ def test_the_worst_truth_is_estimated_on_runs_that_did_not_choose_it() -> None:
 
 
 def test_intervals_decide_how_many_digits_are_shown() -> None:
-    assert plus_minus(1234.5, 1246.9) == "1,234 ± 12"
-    assert plus_minus(0.123, 0.155) == "0.12 ± 0.03"
+    assert plus_minus(1234.5, 1222.0, 1246.9) == "1,234 ± 12"
+    assert plus_minus(0.123, 0.1, 0.155) == "0.12 ± 0.03"

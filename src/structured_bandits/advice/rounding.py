@@ -13,14 +13,20 @@ def number(value: float) -> str:
     return f"{value:,.{places}f}"
 
 
-def plus_minus(value: float, high: float | None) -> str:
-    """Return a value with half the width of its interval, which decides how many digits are shown.
+SKEW = 2.5  # times the other half of an interval: then both halves are told
 
-    >>> plus_minus(22.04, 25.72), plus_minus(108.3, 146.2), plus_minus(5.5, None)
-    ('22.0 ± 3.7', '108 ± 38', '5.50')
+
+def plus_minus(value: float, low: float | None, high: float | None) -> str:
+    """Return a value with its interval, whose width decides how many digits are shown.
+
+    >>> plus_minus(22.04, 18.9, 25.72), plus_minus(108.3, 95.1, 181.6), plus_minus(5.5, None, None)
+    ('22.0 ± 3.7', '108 −13 +73', '5.50')
     """
-    if high is None:
+    if low is None or high is None:
         return number(value)
-    half = high - value
+    below, above = value - low, high - value
+    half = max(below, above)
     places = 0 if half >= 9.95 else 1 if half >= 0.995 else 2
+    if half > SKEW * min(below, above):
+        return f"{value:,.{places}f} −{below:,.{places}f} +{above:,.{places}f}"
     return f"{value:,.{places}f} ± {half:,.{places}f}"

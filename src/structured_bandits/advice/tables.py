@@ -107,7 +107,11 @@ def notes(advice: Advice) -> list[str]:
 
 
 def _regret(row: dict[str, Any], name: str) -> str:
-    return NONE if row[name] is None else plus_minus(row[name], row[f"{name}_high"])
+    return (
+        NONE
+        if row[name] is None
+        else plus_minus(row[name], row[f"{name}_low"], row[f"{name}_high"])
+    )
 
 
 def _plain(value: float | None) -> str:

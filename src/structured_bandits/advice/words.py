@@ -6,7 +6,7 @@ from typing import Any
 
 from structured_bandits.advice.racing import FAILS, SURVIVES
 from structured_bandits.advice.records import ADVISED, TIED
-from structured_bandits.advice.rounding import number, plus_minus
+from structured_bandits.advice.rounding import number
 from structured_bandits.families import listed
 
 Row = dict[str, Any]
@@ -32,13 +32,13 @@ def _take(chosen: Row, table: list[Row], blind: str, horizon: int) -> str:
     name = chosen["policy"]
     reference = next(row for row in table if row["policy"] == blind)
     cost = (
-        f"Take {name}: in {horizon:,} pulls it loses {_mean(chosen)} of reward on average compared with "
-        "always pulling the best arm (that is its regret)"
+        f"Take {name}: in {horizon:,} pulls it loses {_with_interval(chosen)} of reward on average "
+        "compared with always pulling the best arm (that is its regret)"
     )
     if name == blind:
         return f"{cost}; nothing that uses the structure was better for sure."
     return (
-        f"{cost}, where {blind}, which knows nothing of the structure, loses {_mean(reference)}; on its "
+        f"{cost}, where {blind}, which knows nothing of the structure, loses {number(reference['mean'])}; on its "
         f"worst truth ({chosen['worst_truth']}) it loses {number(chosen['worst'])}."
     )
 
@@ -64,7 +64,7 @@ def _better_but(row: Row) -> str:
     size = _largest(row)
     loss = number(row["wrong"][size]["mean"])
     said = (
-        f"{row['policy']} loses only {_mean(row)} if the structure is right, but {loss} if all means "
+        f"{row['policy']} loses only {number(row['mean'])} if the structure is right, but {loss} if all means "
         f"are off by {size}"
     )
     if row["verdict"] == FAILS:
@@ -76,5 +76,9 @@ def _largest(row: Row) -> str:
     return max(row["wrong"], key=float)
 
 
-def _mean(row: Row) -> str:
-    return plus_minus(row["mean"], row["mean_high"])
+def _with_interval(row: Row) -> str:
+    """Return a mean, and where it lies with 95 % confidence if that is known."""
+    mean = number(row["mean"])
+    if row["mean_high"] is None:
+        return mean
+    return f"{mean} (95 % interval {number(row['mean_low'])} to {number(row['mean_high'])})"

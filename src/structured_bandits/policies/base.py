@@ -208,7 +208,7 @@ def registered(kind: Kind) -> Kind:
 
     They are kept in the order of the alphabet, whatever is imported first.
     """
-    known = {**POLICIES, kind.__name__: kind}
+    known: dict[str, type[Policy]] = {**POLICIES, kind.__name__: kind}
     POLICIES.clear()
     POLICIES.update(sorted(known.items(), key=lambda each: each[0].casefold()))
     return kind
