@@ -38,8 +38,9 @@ def _take(chosen: Row, table: list[Row], blind: str, horizon: int) -> str:
     if name == blind:
         return f"{cost}; nothing that uses the structure was better for sure."
     return (
-        f"{cost}, where {blind}, which knows nothing of the structure, loses {number(reference['mean'])}; on its "
-        f"worst truth ({chosen['worst_truth']}) it loses {number(chosen['worst'])}."
+        f"{cost}, where {blind}, which knows nothing of the structure, loses "
+        f"{number(reference['mean'])}; on its worst truth ({chosen['worst_truth']}) it loses "
+        f"{number(chosen['worst'])}."
     )
 
 
@@ -64,8 +65,8 @@ def _better_but(row: Row) -> str:
     size = _largest(row)
     loss = number(row["wrong"][size]["mean"])
     said = (
-        f"{row['policy']} loses only {number(row['mean'])} if the structure is right, but {loss} if all means "
-        f"are off by {size}"
+        f"{row['policy']} loses only {number(row['mean'])} if the structure is right, but {loss} if all "
+        f"means are off by {size}"
     )
     if row["verdict"] == FAILS:
         return f"{said}: take it if you are sure of the structure (trust=1)."
