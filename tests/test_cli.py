@@ -262,7 +262,7 @@ def test_without_a_truth_a_row_for_each_model(types: str) -> None:
         f"next: structured-bandits analyse {types} --truth one --horizon 500000 --simulate 200"
     )
     wide = analyse(types, "--rewards", "0", "2").output.splitlines()[-1]
-    assert "--truth one --horizon 10000 --family bernoulli --rewards 0.0 2.0 --simulate 200" in wide
+    assert "--truth one --horizon 10000 --rewards 0.0 2.0 --simulate 200" in wide
     assert max(map(len, lines[:-1])) < 120
 
 

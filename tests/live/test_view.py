@@ -479,7 +479,7 @@ def test_hostile_names_break_neither_a_line_nor_a_page() -> None:
     table = sb.FiniteStructure(np.linspace(0.1, 0.9, 15).reshape(3, 5), arms=arms, models=models)
     agent = taught(sb.SUCB(table), [3] * 5, [1] * 5)
     text, page = agent.describe(), agent._repr_html_()
-    assert len(text.splitlines()) == 2 + 1 + (2 + 5) + 1 + 4  # sentences, table, sentences
+    assert len(text.splitlines()) == 2 + 1 + (2 + 5) + 1 + 5  # sentences, table, sentences
     assert text.replace("\n", "").isprintable()
     assert max(map(len, text.splitlines())) < 320
     seen = Reader(page)

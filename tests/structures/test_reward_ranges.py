@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from structures.test_fingerprints import MAKE
+from test_fingerprints import MAKE
 
 import structured_bandits as sb
 from structured_bandits.records import Record

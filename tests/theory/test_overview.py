@@ -206,9 +206,7 @@ def test_of_many_models_some_may_be_listed() -> None:
 def test_means_that_are_no_probabilities_need_another_family() -> None:
     with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
         money = sb.FiniteStructure([[50.0, 20.0], [50.0, 70.0]], models=["Smith", "Jones"])
-    message = (
-        "model 'Smith': .* a mean of 50 is no probability; use family='gaussian', as in sb.overview"
-    )
+    message = r"model 'Smith': .* a mean of 50 is outside \[0, 1\], .* use family='gaussian', as in sb.overview"
     with pytest.raises(sb.ParameterError, match=message):
         sb.analyse(money)
     row = rows(sb.overview(money, family="gaussian", sigma=50.0))["Smith"]

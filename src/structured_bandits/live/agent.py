@@ -426,6 +426,7 @@ class Agent:
         The likeliest models, with their probabilities if one is right: '1' (over 99.9 %), '2' (below
         0.1 %).
         Whenever the policy looked, a model fitted.
+        The rewards do not refute the structure (e-value 1, p-value 1 after 50 pulls).
         """
         return describe(self).text()
 

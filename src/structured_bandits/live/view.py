@@ -13,6 +13,7 @@ import numpy as np
 
 from structured_bandits.live.bounds import MISS, own_widths
 from structured_bandits.live.words import chance, counted, cut, fitting_words, likely_words, number
+from structured_bandits.policies.guarded import Guarded
 from structured_bandits.text_tables import printable, table_html, table_text
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def describe(agent: Agent) -> Description:
             f"The agent plays {cut(repr(agent.policy), LONGEST)}.",
             f"It has seen {counted(int(pulls.sum()), 'reward')} and waits for "
             f"{f'{waiting:,}' if waiting else 'no'} more.",
+            *_alarm_words(agent),
         ],
         _rows(agent, shown.tolist()),
         [bool(mean == highest) for mean in means],
@@ -111,6 +113,15 @@ def _interval_words(agent: Agent) -> str:
         f"With a probability of at least {chance(1.0 - MISS)} no mean ever leaves its interval, as long "
         "as the rewards of an arm keep their mean."
     )
+
+
+def _alarm_words(agent: Agent) -> list[str]:
+    """Say which policy is at work if it is a fallback."""
+    policy = agent.policy
+    rang = policy.rang_after(agent._state) if isinstance(policy, Guarded) else None
+    if rang is None:
+        return []
+    return [f"Its alarm rang after {rang:,} pulls; since then it plays the fallback."]
 
 
 def _empty_words(agent: Agent) -> list[str]:

@@ -27,12 +27,14 @@ def misfit_test(
 ) -> MisfitTest | None:
     """Return the test of a structure for rewards in a range, or Gaussian ones (bottom = -inf).
 
-    None for structures that are too large to look at again and again, and, if it has to be `quick`,
-    for those whose likeliest model takes programs to find.
+    None for structures that are too large to look at again and again, for kinds from elsewhere that
+    know no `model_lines` and no `mean_ranges`, and, if it has to be `quick`, for those whose likeliest
+    model takes programs to find.
     """
     lines = getattr(structure, "model_lines", None)
     if lines is None or len(lines) > 1:
-        if quick and structure.kind != "boxes":
+        quickly = structure.kind == "boxes" or not quick
+        if not (quickly and hasattr(structure, "mean_ranges")):
             return None
         return _test_of_pieces(structure, lines, bottom, top, sigma)
     (line,) = lines

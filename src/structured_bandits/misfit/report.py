@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from structured_bandits.errors import ParameterError
 from structured_bandits.misfit.e_value import MisfitTest, fresh_look_memory, look_at
 from structured_bandits.misfit.likeliest import NOBODY, Likeliest
 from structured_bandits.misfit.looks import Watching
@@ -21,7 +24,8 @@ class Misfit:
     `e_value` is the largest so far. If the structure holds the truth, it ever reaches 1/delta with a
     probability of at most delta, however often one looks; so `p_value`, its inverse, may be looked at
     as often as one likes. `arms` has each arm's share in the suspicion that the structure is right but
-    for one arm, at the last pull that counts, the largest first; `model` is the likeliest model then.
+    for one arm that was pulled, the largest first; `model` is the likeliest model. Both are of the last
+    pull that counts.
     """
 
     log_e_value: float
@@ -43,6 +47,8 @@ class Misfit:
 
     def refuted(self, level: float = LEVEL) -> bool:
         """Is the structure refuted at this level?"""
+        if not 0.0 < level < 1.0:
+            raise ParameterError(f"level={level!r}: expected a probability between 0 and 1")
         return self.p_value <= level
 
     def __str__(self) -> str:
@@ -64,7 +70,9 @@ def misfit_of(structure: Structure, test: MisfitTest, watching: Watching) -> Mis
     """Return what the e-value of a structure says."""
     memory = fresh_look_memory(test)
     look = look_at(test, watching.pulls, watching.sums, memory)
-    shares = dict(zip(structure.arm_names, memory.grid.shares.tolist(), strict=True))
+    blamed = np.where(watching.pulls > 0, memory.grid.shares, 0.0)
+    blamed /= max(float(blamed.sum()), 1e-300)
+    shares = dict(zip(structure.arm_names, blamed.tolist(), strict=True))
     return Misfit(
         float(max(watching.largest[0], 0.0)),
         int(watching.times[0]),

@@ -93,7 +93,9 @@ class Guarded(Policy, _Guarded):
         """Check the parameters."""
         check_policy("policy", policy)
         structure = getattr(policy, "structure", None)
-        if structure is None or isinstance(policy, Guarded):
+        if isinstance(policy, Guarded):
+            raise ParameterError(f"policy={policy!r}: it is guarded already")
+        if structure is None:
             raise ParameterError(
                 f"policy={policy!r}: expected a policy with a structure that could be wrong, "
                 "such as sb.ModelTS(structure)"
@@ -166,6 +168,10 @@ class Guarded(Policy, _Guarded):
         if state.rung[0] != NOT_RUNG:
             return self.fallback.widths_at(state.fallback, t)
         return self.inner.widths_at(state.inner, t)
+
+    def rang_after(self, state: GuardState) -> int | None:
+        """Return after how many pulls the alarm rang, None if it has not."""
+        return None if state.rung[0] == NOT_RUNG else int(state.rung[0])
 
     def active_arms(self, state: GuardState, t: int) -> tuple[int, ...]:
         """Return the arms that the policy at work may still play."""
