@@ -66,14 +66,14 @@ def test_asae(reading: sb.Reading) -> None:
 @pytest.mark.parametrize("part", range(2))
 def test_wagp(part: int) -> None:
     met = compare(
-        cases(160 + part, "curves", small=180, full=20), set_contests.WAGP, every_pull=True
+        cases(160 + part, "curves", small=90, full=10), set_contests.WAGP, every_pull=True
     )
-    assert_met(met, cases=200, full_size=20, ties=300)
+    assert_met(met, cases=100, full_size=10, ties=150)
 
 
 @pytest.mark.parametrize("kind", ["finite", "curves"])
 def test_greedy_mle(kind: str) -> None:
     met = compare(
-        cases(17, kind, small=200, full=20), model_contests.GREEDY_SQUARES, every_pull=True
+        cases(17, kind, small=100, full=10), model_contests.GREEDY_SQUARES, every_pull=True
     )
-    assert_met(met, cases=220, full_size=20, ties=500)
+    assert_met(met, cases=110, full_size=10, ties=250)
