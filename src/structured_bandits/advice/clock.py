@@ -22,7 +22,8 @@ class Clock:
             progress,
             total=round(seconds),
             delay=0.0,
-            bar_format="{desc}: {percentage:3.0f} % of {total} s |{bar}|",
+            desc="preparing: ",  # as set_description writes it
+            bar_format="{desc}{percentage:3.0f} % of {total} s |{bar}|",
         )
         self._shown = 0.0
 
