@@ -47,7 +47,7 @@ def of(advice: sb.Advice, name: str) -> dict[str, Any]:
     ("case", "trust", "names"),
     [
         ("shop", 1.0, ("ModelTS", "SAE", BLIND)),
-        ("R", 0.5, ("ModelTS", "UncertainModelTS", "UCB", BLIND)),
+        ("R", 0.5, ("ModelTS", "UCB", BLIND)),
         ("unstructured", 0.5, ("IMED", "UCB", BLIND)),
     ],
 )

@@ -69,7 +69,7 @@ def test_tsc_compiled_draws_what_python_draws() -> None:
         assert (single.arms, single.empty) == (compiled.arms, compiled.empty)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_long_plans_play_what_single_pulls_play(seed: int) -> None:
     rng, horizon = np.random.default_rng(seed), 20_000
     few, many = figure1_right(), random_structure(rng, clip=True)

@@ -202,7 +202,7 @@ def test_a_grid_differs_from_the_curves_only_within_a_step_of_a_border() -> None
     left = figure1_left()
     rng = np.random.default_rng(5)
     boxes = []
-    for _ in range(2000):
+    for _ in range(1000):
         centre = left.means(rng.random()) + rng.normal(0, 0.05, 3)
         width = rng.uniform(0.005, 0.25, 3)
         boxes.append((centre - width, centre + width))
