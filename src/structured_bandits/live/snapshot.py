@@ -175,10 +175,10 @@ def _check_identity(saved: Any, policy: Any) -> None:
         raise FileFormatError("the snapshot is damaged: it does not name its policy")
     for key in ("class", "arms", "parameters", "structure"):
         if not _fits(key, saved.get(key), given[key], policy):
-            raise FileFormatError(
-                f"the snapshot does not fit the policy: its {key} is {saved.get(key)!r}, "
-                f"the given policy's {given[key]!r}"
-            )
+            said = f"is {saved.get(key)!r}, the given policy's {given[key]!r}"
+            if key == "structure":  # of which there are hashes only
+                said = "has other means, or other names of arms, than the given policy's"
+            raise FileFormatError(f"the snapshot does not fit the policy: its {key} {said}")
 
 
 def _fits(key: str, saved: Any, given: Any, policy: Any) -> bool:
