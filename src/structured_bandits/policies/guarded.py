@@ -107,7 +107,10 @@ class Guarded(Policy, _Guarded):
         other = _checked_fallback(policy, fallback)
         test = misfit_test(structure, policy.bottom, policy.top, policy.sigma)
         if test is None:
-            raise ParameterError(f"policy: {structure!r} is too large to be watched by an e-value")
+            raise ParameterError(
+                f"policy: {structure!r} cannot be watched by an e-value: it is too large, or of a kind "
+                "that has none"
+            )
         streaks = policy.streaks and other.streaks and not (share > 0.0 and policy.randomised)
         guarded: Guarded = _Guarded.__new__(
             GuardedStreaks if streaks else Guarded,
