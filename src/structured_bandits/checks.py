@@ -25,6 +25,12 @@ def checked_at_least(name: str, value: Any, bound: float) -> float:
     return _checked_number(name, value, f"a finite number >= {bound:g}", lambda x: x >= bound)
 
 
+def checked_probability(name: str, value: Any) -> float:
+    """Return a number strictly between 0 and 1 as a float."""
+    accepted = "a probability between 0 and 1"
+    return _checked_number(name, value, accepted, lambda x: 0.0 < x < 1.0)
+
+
 def checked_number(name: str, value: Any) -> float:
     """Return a finite number as a float."""
     return _checked_number(name, value, "a finite number", lambda x: True)

@@ -94,7 +94,7 @@ def test_snapshots_hold_the_range_that_was_resolved() -> None:
     other = sb.FiniteStructure(UNIT * TABLE, reward_range=(0, 9), prior=[1, 2, 3])
     with pytest.raises(sb.FileFormatError, match="its parameters is"):
         sb.Agent.from_json(text, sb.ModelTS(other))
-    with pytest.raises(sb.FileFormatError, match="its structure is"):
+    with pytest.raises(sb.FileFormatError, match="its structure has other means"):
         sb.Agent.from_json(
             sb.Agent(sb.SUCB(said)).to_json(), sb.SUCB(silent, reward_range=(0, UNIT))
         )

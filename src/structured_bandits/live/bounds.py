@@ -29,7 +29,7 @@ MISS = 0.05  # the probability that some mean ever leaves its interval
 def open_box(policy: Any, state: Any, data: Data) -> Box:
     """Return the open intervals of all arms, infinite for arms that were never pulled."""
     box = fresh_box(len(data.pulls))
-    level = own_widths(policy, state, data)
+    level = own_widths(policy, state, int(data.pulls.sum()))
     if level is not None:
         write_box(data, level, box)
         return box
@@ -41,11 +41,11 @@ def open_box(policy: Any, state: Any, data: Data) -> Box:
     return box
 
 
-def own_widths(policy: Any, state: Any, data: Data) -> Intervals | None:
-    """Return the intervals that a policy puts around arms at this moment, None without any."""
+def own_widths(policy: Any, state: Any, t: int) -> Intervals | None:
+    """Return the intervals that a policy puts around arms after `t` rewards, None without any."""
     if not hasattr(policy, "widths_at"):
         return None
-    level: Intervals | None = policy.widths_at(state, int(data.pulls.sum()))
+    level: Intervals | None = policy.widths_at(state, t)
     return level
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
+from structured_bandits.live.bounds import own_widths
 from structured_bandits.planning.confidence import Box
 from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.policies.base import StructuredPolicy
@@ -49,7 +50,7 @@ def _by_models(policy: Any, state: Any, t: int, seen: Seen, allowed: Flags) -> F
 
 def _level(policy: Any, state: Any, t: int) -> Intervals:
     """Return the policy's intervals; for one that has none, those of KL-UCB for its range of rewards."""
-    own: Intervals | None = policy.widths_at(state, t) if hasattr(policy, "widths_at") else None
+    own = own_widths(policy, state, t)
     if own is not None:
         return own
     log_time = math.log(t + 1)

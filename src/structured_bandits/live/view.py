@@ -13,7 +13,7 @@ import numpy as np
 
 from structured_bandits.live.bounds import MISS, own_widths
 from structured_bandits.live.words import chance, counted, cut, fitting_words, likely_words, number
-from structured_bandits.policies.guarded import Guarded
+from structured_bandits.policies.guarded import NOT_RUNG, alarm_of
 from structured_bandits.text_tables import printable, table_html, table_text
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _rows(agent: Agent, shown: list[int]) -> list[list[str]]:
 def _interval_words(agent: Agent) -> str:
     """Say what the intervals are."""
     policy: Any = agent.policy
-    if own_widths(policy, agent._state, agent._data) is not None:
+    if own_widths(policy, agent._state, agent._t) is not None:
         return (
             f"The intervals are those that the policy goes by now ({policy.width()}), "
             "cut to the range of rewards."
@@ -117,9 +117,8 @@ def _interval_words(agent: Agent) -> str:
 
 def _alarm_words(agent: Agent) -> list[str]:
     """Say which policy is at work if it is a fallback."""
-    policy = agent.policy
-    rang = policy.rang_after(agent._state) if isinstance(policy, Guarded) else None
-    if rang is None:
+    rang = alarm_of(agent.policy, agent._state)
+    if rang == NOT_RUNG:
         return []
     return [f"Its alarm rang after {rang:,} pulls; since then it plays the fallback."]
 
@@ -127,7 +126,7 @@ def _alarm_words(agent: Agent) -> list[str]:
 def _empty_words(agent: Agent) -> list[str]:
     """Say how often a policy that keeps a set of models found none in it."""
     if agent.empty == 0:
-        widths = own_widths(agent.policy, agent._state, agent._data)
+        widths = own_widths(agent.policy, agent._state, agent._t)
         keeps_set = widths is not None and hasattr(agent.policy, "cells")
         return ["Whenever the policy looked, a model fitted."] if keeps_set else []
     times = "once" if agent.empty == 1 else f"{agent.empty:,} times"

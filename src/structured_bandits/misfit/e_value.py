@@ -41,6 +41,11 @@ class Look(NamedTuple):
     likeliest: Likeliest
 
 
+def e_value_of(log_e: float) -> float:
+    """Return the e-value with this logarithm, infinite if it is too large for a number."""
+    return math.exp(log_e) if log_e < 700.0 else math.inf
+
+
 class LookMemory(NamedTuple):
     """Memory for looks."""
 
@@ -69,7 +74,13 @@ def log_numerator(test: MisfitTest, pulls: Ints, sums: Floats, memory: LookMemor
         unknown += memory.mixed[arm]
     counts = memory.counts
     off = log_one_arm_off(test.grid, counts.first, counts.second, memory.mixed, memory.grid)
-    high, low = max(unknown, off), min(unknown, off)
+    return log_average(unknown, off)
+
+
+@compilable
+def log_average(one: float, other: float) -> float:
+    """Return the logarithm of the average of two numbers that are given by theirs."""
+    high, low = max(one, other), min(one, other)
     return high + math.log1p(math.exp(low - high)) - math.log(2.0)
 
 

@@ -64,15 +64,16 @@ def fresh_grid_memory(arms: int, models: int) -> GridMemory:
 
 
 @compilable
-def write_own(grid: Grid, arm: int, first: float, second: float, memory: GridMemory) -> None:
+def write_own(
+    grid: Grid, arm: int, first: float, second: float, own: Floats, spare: Floats
+) -> None:
     """Write the log-likelihoods of one arm's rewards; of what was not seen a mean of 0 or 1 says 0."""
-    own = memory.own[arm]
     own[:] = 0.0
     if first != 0.0:
         np.multiply(grid.per_hit[arm], first, own)
     if second != 0.0:
-        np.multiply(grid.per_miss[arm], second, memory.spare)
-        np.add(own, memory.spare, own)
+        np.multiply(grid.per_miss[arm], second, spare)
+        np.add(own, spare, own)
 
 
 @compilable
@@ -87,7 +88,7 @@ def log_one_arm_off(
     """
     arms = len(mixed)
     for arm in range(arms):
-        write_own(grid, arm, first[arm], second[arm], memory)
+        write_own(grid, arm, first[arm], second[arm], memory.own[arm], memory.spare)
         np.add(memory.before[arm], memory.own[arm], memory.before[arm + 1])
     memory.after[:] = grid.prior
     peak = -math.inf

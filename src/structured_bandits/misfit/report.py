@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.errors import ParameterError
-from structured_bandits.misfit.e_value import MisfitTest, fresh_look_memory, look_at
+from structured_bandits.checks import checked_probability
+from structured_bandits.misfit.e_value import MisfitTest, e_value_of, fresh_look_memory, look_at
 from structured_bandits.misfit.likeliest import NOBODY, Likeliest
 from structured_bandits.misfit.looks import Watching
 from structured_bandits.structures.base import Structure
@@ -38,7 +38,7 @@ class Misfit:
     @property
     def e_value(self) -> float:
         """The largest e-value so far, at least 1."""
-        return math.exp(self.log_e_value) if self.log_e_value < 700.0 else math.inf
+        return e_value_of(self.log_e_value)
 
     @property
     def p_value(self) -> float:
@@ -47,9 +47,7 @@ class Misfit:
 
     def refuted(self, level: float = LEVEL) -> bool:
         """Is the structure refuted at this level?"""
-        if not 0.0 < level < 1.0:
-            raise ParameterError(f"level={level!r}: expected a probability between 0 and 1")
-        return self.p_value <= level
+        return self.p_value <= checked_probability("level", level)
 
     def __str__(self) -> str:
         if not self.pulls:

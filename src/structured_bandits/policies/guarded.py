@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.checks import checked_above, checked_at_least
+from structured_bandits.checks import checked_at_least, checked_probability
 from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.misfit.build import misfit_test
@@ -100,9 +100,7 @@ class Guarded(Policy, _Guarded):
                 f"policy={policy!r}: expected a policy with a structure that could be wrong, "
                 "such as sb.ModelTS(structure)"
             )
-        chance = checked_above("level", level, 0.0)
-        if chance >= 1.0:
-            raise ParameterError(f"level={level!r}: expected a probability between 0 and 1")
+        chance = checked_probability("level", level)
         share = checked_at_least("explore", explore, 0.0)
         other = _checked_fallback(policy, fallback)
         test = misfit_test(structure, policy.bottom, policy.top, policy.sigma)
@@ -171,10 +169,6 @@ class Guarded(Policy, _Guarded):
         if state.rung[0] != NOT_RUNG:
             return self.fallback.widths_at(state.fallback, t)
         return self.inner.widths_at(state.inner, t)
-
-    def rang_after(self, state: GuardState) -> int | None:
-        """Return after how many pulls the alarm rang, None if it has not."""
-        return None if state.rung[0] == NOT_RUNG else int(state.rung[0])
 
     def active_arms(self, state: GuardState, t: int) -> tuple[int, ...]:
         """Return the arms that the policy at work may still play."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
+from structured_bandits import text_tables
 from structured_bandits.errors import FileFormatError, OutputError
 from structured_bandits.policies.reading import READINGS
 from structured_bandits.report.records import FAILS, HOLDS, OPEN, Shown, Statement, Verdict, tally
@@ -192,14 +193,15 @@ def _pulls_html(names: tuple[str, ...], result: Result) -> str:
 
 def table_html(heads: tuple[str, ...], rows: list[list[str]]) -> str:
     """Return a table that scrolls sideways where it does not fit."""
-    head = "".join(f"<th>{text_html(name)}</th>" for name in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{text_html(c)}</td>" for c in row) + "</tr>" for row in rows
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll">{table}</div>'
+    cells = [[(_clean(cell), False) for cell in row] for row in rows]
+    return f'<div class="scroll">{text_tables.table_html([*map(_clean, heads)], cells)}</div>'
 
 
 def text_html(text: str) -> str:
-    """Return a text for HTML; control characters, which no page may hold, become a mark."""
-    return html.escape(CONTROL.sub(NOT_PRINTABLE, str(text)))
+    """Return a text for HTML."""
+    return html.escape(_clean(text))
+
+
+def _clean(text: str) -> str:
+    """Return a text with a mark for each control character, which no page may hold."""
+    return CONTROL.sub(NOT_PRINTABLE, str(text))

@@ -9,7 +9,8 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.misfit.build import misfit_test
-from structured_bandits.misfit.e_value import fresh_look_memory, look_at
+from structured_bandits.misfit.e_value import e_value_of
+from structured_bandits.misfit.quick import QuickLook
 from structured_bandits.policies.base import Policy
 
 
@@ -26,8 +27,7 @@ def final_e_values(policy: Any, pulls: Ints, sums: Floats, wanted: bool | None) 
     test = misfit_test(structure, policy.bottom, policy.top, policy.sigma, quick=not wanted)
     if test is None:
         return values
-    memory = fresh_look_memory(test)
+    looks = QuickLook(test)
     for run in range(len(pulls)):
-        log_e = look_at(test, pulls[run], sums[run], memory).log_e
-        values[run] = math.exp(log_e) if log_e < 700.0 else math.inf
+        values[run] = e_value_of(looks.log_e(pulls[run], sums[run]))
     return values
