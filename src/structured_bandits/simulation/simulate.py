@@ -47,6 +47,7 @@ def simulate(
     record_arms: bool = False,
     progress: bool | None = None,
     misfit: bool | None = None,
+    first_run: int = 0,
 ) -> Result:
     """Play each policy in `world` for `horizon` pulls, `runs` times.
 
@@ -64,6 +65,7 @@ def simulate(
     - `progress`: a bar on standard error; None for one if that is a terminal and it takes a while.
     - `misfit`: compute the e-value against a policy's structure at the end of each run
       (`Result.e_values`); None for all structures but polytopes, whose take programs.
+    - `first_run`: the runs are those from this number on, so that more can be added to earlier ones.
     """
     policies = _named(policies)
     setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms, misfit)
@@ -75,7 +77,8 @@ def simulate(
         "means": world.means.tolist(),
         "policies": {name: _described(policy) for name, policy in policies.items()},
     }
-    return _run(setting, Same(dict(policies), world), runs, workers, progress, about)
+    numbers = _run_numbers(first_run, runs)
+    return _run(setting, Same(dict(policies), world), numbers, workers, progress, about)
 
 
 def simulate_random(
@@ -90,13 +93,15 @@ def simulate_random(
     record_arms: bool = False,
     progress: bool | None = None,
     misfit: bool | None = None,
+    first_run: int = 0,
 ) -> Result:
     """Like `simulate`, with policies and world drawn afresh in each run.
 
     `draw(rng)` returns them; run i calls it with SeedSequence(seed, spawn_key=(i,)). Each run must
     draw the same policy names and number of arms.
     """
-    first = draw(draw_rng(checked_count("seed", seed, least=0), 0))
+    numbers = _run_numbers(first_run, runs)
+    first = draw(draw_rng(checked_count("seed", seed, least=0), numbers.start))
     if not isinstance(first, tuple) or len(first) != 2 or not hasattr(first[1], "means"):
         raise ParameterError(f"draw: expected it to return (policies, world), got {first!r}")
     policies, world = _named(first[0]), first[1]
@@ -106,18 +111,17 @@ def simulate_random(
     }
     setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms, misfit)
     warn_of_horizons(policies, setting.horizon)  # here, not in the threads that draw again
-    return _run(setting, Draw(draw, len(world.means)), runs, workers, progress, about)
+    return _run(setting, Draw(draw, len(world.means)), numbers, workers, progress, about)
 
 
 def _run(
     setting: Setting,
     case: Same | Draw,
-    runs: int,
+    runs: range,
     workers: int | None,
     progress: bool | None,
     about: dict[str, Any],
 ) -> Result:
-    runs = checked_count("runs", runs)
     blocks = run_blocks(setting, case, runs, _worker_count(workers, setting), progress)
     return Result(
         checkpoints=setting.checkpoints,
@@ -133,13 +137,20 @@ def _run(
         info={
             **about,
             "horizon": setting.horizon,
-            "runs": runs,
+            "runs": len(runs),
+            "first_run": runs.start,
             "seed": setting.seed,
             "engine": setting.engine,
             "planning": setting.planning,
             "versions": versions_of(setting.engine),
         },
     )
+
+
+def _run_numbers(first: int, runs: int) -> range:
+    """Return the numbers of the runs to play."""
+    start = checked_count("first_run", first, least=0)
+    return range(start, start + checked_count("runs", runs))
 
 
 def _gathered(blocks: list[Block], setting: Setting, key: str) -> dict[str, Any]:
