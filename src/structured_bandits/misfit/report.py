@@ -51,16 +51,16 @@ class Misfit:
 
     def __str__(self) -> str:
         if not self.pulls:
-            return "Nothing speaks against the structure: no reward counts yet."
+            return "Nothing speaks against the structure: no reward has been counted yet."
         said = f"e-value {self.e_value:.4g}, p-value {self.p_value:.2g} after {self.pulls:,} pulls"
         if not self.refuted():
             return f"The rewards do not refute the structure ({said})."
         blamed = [f"{name} ({share:.0%})" for name, share in self.arms.items() if share >= 0.1]
-        whose = f" The arms to blame: {', '.join(blamed)}." if blamed else ""
+        whose = f" The arms to blame, with their shares: {', '.join(blamed)}." if blamed else ""
         nearest = f" The nearest model is {self.model}." if self.model is not None else ""
         return (
             f"The structure is wrong, or the rewards have changed ({said}).{whose}{nearest} Do not "
-            "trust what follows from it; see 'When the structure is wrong' in the guides."
+            "trust conclusions from it; the guide 'When the structure is wrong' says what to do."
         )
 
 
