@@ -231,9 +231,9 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
         (["--truth", "one", "--rewards", "1", "0"], "reward_range=(1.0, 0.0)"),
         (
             ["--simulate", "20"],
-            "--simulate, --policies and --figure are about one true model: give --truth",
+            "--simulate, --policies and --figure need --truth, since they are about one true model",
         ),
-        (["--figure", "out.svg"], "--figure are about one true model: give --truth"),
+        (["--figure", "out.svg"], "--figure need --truth, since they are about one true model"),
         (["--horizon", "1"], "horizon=1: expected a whole number >= 2"),
         (["--rewards", "1", "0"], "reward_range=(1.0, 0.0)"),
         (["--truth", "one", "--policies", "SAE,Magic"], "policies='SAE,Magic': accepted are "),
