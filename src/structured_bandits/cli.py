@@ -65,8 +65,8 @@ def main() -> None:
     type=click.Choice(["bernoulli", "gaussian"]),
     default="bernoulli",
     show_default=True,
-    help="The rewards in the Graves–Lai bound and in --simulate. bernoulli: only the lowest and the highest "
-    "reward occur; gaussian: the deviation is half the range.",
+    help="The rewards in the Graves–Lai bound and in --simulate. bernoulli: only the lowest and the "
+    "highest reward occur; gaussian: the deviation is half the range.",
 )
 @click.option(
     "--rewards",
@@ -186,8 +186,8 @@ def _overview(
     type=click.Choice(["bernoulli", "gaussian"]),
     default="bernoulli",
     show_default=True,
-    help="bernoulli: only the lowest and the highest reward occur; gaussian: the deviation of the rewards is "
-    "half the range.",
+    help="bernoulli: only the lowest and the highest reward occur; gaussian: the deviation of the "
+    "rewards is half the range.",
 )
 @click.option(
     "--wrong",
