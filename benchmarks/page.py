@@ -70,18 +70,19 @@ def page(topics: list[dict[str, Any]]) -> str:
         "This page says how fast the library is, compared with loops written by hand and with other\n"
         "libraries. Where we set ourselves an aim, the column after it says whether it was met.",
         "The two sides of a ratio were measured in one session, taking turns, and mostly medians of\n"
-        "several repetitions are compared. The loop at 10^8 pulls and the paper's experiments were timed\n"
-        "once; for theory the least of five times counts. `times` says how many times faster the library\n"
-        "is, unless the row says otherwise. A *plan* is one decision of a policy, which may hold for many\n"
-        "pulls; a *pass* is the time in which NumPy adds up the whole table once. No test asserts a time.",
+        "several repetitions are compared. The loop at 10^8 pulls and the paper's experiments were\n"
+        "timed once; for theory the least of five times counts. `times` says how many times faster\n"
+        "the library is, unless the row says otherwise. A *plan* is one decision of a policy, which\n"
+        "may hold for many pulls; a *pass* is the time in which NumPy adds up the whole table once.\n"
+        "No test asserts a time.",
         "*The field's policies* count seconds of the processor instead of those of the clock. Where\n"
         "there are several loops by hand, each has a row: the one that an aim is for, and the best.",
-        "The loops by hand are compiled by Numba and decide before each pull. SUCB's aims are for a loop\n"
-        "that computes the confidence set anew at each pull, as the definition says; the row below has\n"
-        "the fastest loop that we could write. *What bounds SUCB and UCB* splits the time of a plan into\n"
-        "the decision and the rest, which is the engine and the rewards. An exact policy needs at least\n"
-        "one plan for each change of arm, so the number of changes is shown as well. What limits two\n"
-        "workers and the paper's experiments is said in their own sections.",
+        "The loops by hand are compiled by Numba and decide before each pull. SUCB's aims are for a\n"
+        "loop that computes the confidence set anew at each pull, as the definition says; the row\n"
+        "below has the fastest loop that we could write. *What bounds SUCB and UCB* splits the time\n"
+        "of a plan into the decision and the rest, which is the engine and the rewards. An exact\n"
+        "policy needs at least one plan for each change of arm, so the number of changes is shown as\n"
+        "well. What limits two workers and the paper's experiments is said in their own sections.",
         *map(table, topics),
         "## How to measure again",
         "`make bench` runs every script of the folder benchmarks and writes this page from what they\n"
