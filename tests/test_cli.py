@@ -89,8 +89,8 @@ def test_a_report_for_curves(left: str) -> None:
     for text in (
         "Constant regret is possible",
         "off by 0.05 or more (Gamma_*; the nearest",
-        "it may settle on 2, because",
-        "0.6 on 2",  # arm 2 tells the models of arm 3 apart
+        "it may settle on arm 2, because",
+        "0.6 on arm 2",  # it tells the models of arm 3 apart
         "560.9",
         "at least 0: nothing forces the regret to grow with log n",
     ):

@@ -13,6 +13,7 @@ from structured_bandits.report.tables import (
     rewards_text,
 )
 from structured_bandits.simulation.result import Result
+from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import paragraph, table_text
 from structured_bandits.theory.analysis import Analysis
 
@@ -212,7 +213,7 @@ def _hardness_cells(arm: dict[str, Any], data: dict[str, Any]) -> list[str]:
     limit = "" if hardest["attained"] else " (a limit)"
     return [
         f"{hardest['model']}{limit}",
-        f"{hardest['gap']:.4g} on {hardest['told_by']}",
+        f"{hardest['gap']:.4g} on {labels_of([hardest['told_by']])[0]}",
         f"{optimistic['gap']:.4g}" if optimistic else "none",
         f"{arm['last_phase']:g}",
         few(arm["helpers"], most=3),
@@ -244,8 +245,9 @@ def _rewards_text(data: dict[str, Any]) -> str:
 def _regret_text(data: dict[str, Any]) -> str:
     """Say whether the regret can stop growing, and whether a greedy policy can be deceived."""
     if data["ties"]:
+        tied = labels_of([data["best_arm"], *data["ties"]])
         return (
-            f"In the true model several arms are best: {data['best_arm']}, {few(data['ties'])}. The "
+            f"In the true model several arms are best: {few(tied)}. The "
             "theorems assume a single best arm."
         )
     if data["rival"] is None:
@@ -284,7 +286,7 @@ def _greedy_text(data: dict[str, Any]) -> str:
     if data["decoys"]:
         return (
             "A greedy policy, which always plays the arm that looks best, can fail: it may settle on "
-            f"{few(data['decoys'])}, because nothing that it sees there contradicts it (a decoy)."
+            f"{few(labels_of(data['decoys']))}, because nothing that it sees there contradicts it (a decoy)."
         )
     if data["structure"].startswith("Finite"):
         return (
@@ -307,7 +309,8 @@ def _classes_text(classes: dict[str, Any]) -> str:
     for name, words in meaning.items():
         failing = classes["failing"][name]
         lines.append(
-            f"  {words}: " + ("yes" if classes[name] else f"no, because of {few(failing, 3)}")
+            f"  {words}: "
+            + ("yes" if classes[name] else f"no, because of {few(labels_of(failing), 3)}")
         )
     return "\n".join(lines)
 
@@ -322,7 +325,9 @@ def _lower_text(data: dict[str, Any]) -> str:
         return f"{head}more than any multiple of log n: no pulls refute all models with other best arms."
     if lower["constant"] == 0.0:
         return f"{head}at least 0: nothing forces the regret to grow with log n."
-    pulls = [f"{count:.4g} of {arm}" for arm, count in lower["allocation"].items() if count > 0.0]
+    arms = labels_of([*lower["allocation"]])
+    counts = zip(arms, lower["allocation"].values(), strict=True)
+    pulls = [f"{count:.4g} of {arm}" for arm, count in counts if count > 0.0]
     return (
         f"{head}at least {lower['constant']:.6g} × log n.\n"
         f"  The cheapest way to do well takes these pulls, in multiples of log n: {few(pulls)}.\n"
