@@ -286,7 +286,8 @@ def _greedy_text(data: dict[str, Any]) -> str:
     if data["decoys"]:
         return (
             "A greedy policy, which always plays the arm that looks best, can fail: it may settle on "
-            f"{few(labels_of(data['decoys']))}, because nothing that it sees there contradicts it (a decoy)."
+            f"{few(labels_of(data['decoys']))}, because nothing that it sees there contradicts it (a "
+            "decoy)."
         )
     if data["structure"].startswith("Finite"):
         return (
