@@ -110,8 +110,8 @@ def _interval_words(agent: Agent) -> str:
     if getattr(policy, "reward_range", None) is None and not hasattr(policy, "sigma"):
         return "There are no intervals: the policy declares neither a range of rewards nor a sigma."
     return (
-        f"With a probability of at least {chance(1.0 - MISS)} no mean ever leaves its interval, as long "
-        "as the rewards of an arm keep their mean."
+        f"With a probability of at least {chance(1.0 - MISS)} all intervals contain the true means at "
+        "all times, provided that the mean reward of an arm does not change."
     )
 
 
