@@ -118,7 +118,7 @@ def profile(name: str, policy: Any, world: Any, horizon: int, runs: int) -> list
         Row(TOPIC, f"{name}: a plan", "", 1e9 * each, "ns", f"{plans:,.0f} plans a run"),
         Row(
             TOPIC,
-            f"{name}: of it the engine and the rewards",
+            f"{name}: the part of it for engine and rewards",
             "",
             1e9 * replayed,
             "ns",

@@ -67,20 +67,26 @@ def page(topics: list[dict[str, Any]]) -> str:
     parts = [
         "# Benchmarks",
         machines(topics),
-        "Ratios come from one session: mostly medians of repetitions that take turns; the loop at 10^8\n"
-        "pulls and the paper's experiments are timed once, theory by the least of five. `times` says\n"
-        "how many times faster the library is, unless the row says otherwise. No timing is asserted.",
+        "This page says how fast the library is, compared with loops written by hand and with other\n"
+        "libraries. Where we set ourselves an aim, the column after it says whether it was met.",
+        "The two sides of a ratio were measured in one session, taking turns, and mostly medians of\n"
+        "several repetitions are compared. The loop at 10^8 pulls and the paper's experiments were\n"
+        "timed once; for theory the least of five times counts. `times` says how many times faster\n"
+        "the library is, unless the row says otherwise. A *plan* is one decision of a policy, which\n"
+        "may hold for many pulls; a *pass* is the time in which NumPy adds up the whole table once.\n"
+        "No test asserts a time.",
         "*The field's policies* count seconds of the processor instead of those of the clock. Where\n"
         "there are several loops by hand, each has a row: the one that an aim is for, and the best.",
-        "SUCB's aims are against a loop that computes the confidence set anew at each pull, as its\n"
-        "definition reads; below each stands the fastest loop we could write by hand. *What bounds\n"
-        "SUCB and UCB* takes their plans apart: a plan is the decision, and the engine with the\n"
-        "rewards; and every change of arm needs a plan. What bounds two workers and the paper's\n"
-        "experiments stands in their own sections.",
+        "The loops by hand are compiled by Numba and decide before each pull. SUCB's aims are for a\n"
+        "loop that computes the confidence set anew at each pull, as the definition says; the row\n"
+        "below has the fastest loop that we could write. *What bounds SUCB and UCB* splits the time\n"
+        "of a plan into the decision and the rest, which is the engine and the rewards. An exact\n"
+        "policy needs at least one plan for each change of arm, so the number of changes is shown as\n"
+        "well. What limits two workers and the paper's experiments is said in their own sections.",
         *map(table, topics),
         "## How to measure again",
         "`make bench` runs every script of the folder benchmarks and writes this page from what they\n"
-        "measured.",
+        "measured. It takes a while and needs a machine that does nothing else.",
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -58,7 +58,7 @@ class Row:
             return "-"
         if self.meets:
             return "met"
-        return f"misses: {number(self.measured / self.bound[1])} of it"
+        return f"missed: {number(self.measured / self.bound[1])} times the aim"
 
 
 def number(value: float) -> str:

@@ -64,16 +64,18 @@ def test_a_report_for_a_table(types: str) -> None:
     result = analyse(types, "--truth", "one", "--horizon", "500000")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
-    assert "best arm A, horizon 500,000" in lines[1]
+    assert "best arm: A; horizon: 500,000 pulls" in lines[1]
     assert next(line for line in lines if line.startswith("C ")).split()[3:] == [
         "two", "0.24", "on", "C", "0.24", "3", "A,", "C",
     ]  # fmt: skip
     for text in (
-        "Constant regret: impossible. Pulls of the best arm never refute: two, three, four.",
+        "Constant regret is impossible",
+        "best arm never refute two, three, four, so other",
         "there is no decoy",
-        "worst-case (SUCB is order-optimal): no, because of C, D",
-        "1.07456 log n",
-        "B 4.873, D 1.958; binding models: two, four",
+        "has the best possible order: no, because of C, D",
+        "1.07456 × log n",
+        "4.873 of B, 1.958 of D.",
+        "these pulls necessary: two, four.",
         "1,607.0   807.5     I-1, I-5  yes",
         "Gamma_* is 0: Assumption 1 does not hold",
     ):
@@ -85,11 +87,12 @@ def test_a_report_for_curves(left: str) -> None:
     result = analyse(left, "--truth", "0", "--beta", "3")
     assert result.exit_code == 0, result.output
     for text in (
-        "Constant regret: possible. Gamma_* = 0.05 (model 0.33)",
-        "they may settle on 2",
-        "0.6 on 2",  # arm 2 tells the models of arm 3 apart
+        "Constant regret is possible",
+        "off by 0.05 or more (Gamma_*; the nearest",
+        "it may settle on arm 2, because",
+        "0.6 on arm 2",  # it tells the models of arm 3 apart
         "560.9",
-        "0, growth with log n is not forced",
+        "at least 0: nothing forces the regret to grow with log n",
     ):
         assert text in result.output, text
 
@@ -123,7 +126,7 @@ def test_a_figure(which: str, suffix: str, types: str, left: str, tmp_path: Path
 
 
 def test_a_truth_may_be_means_or_the_only_best_arm(types: str, tmp_path: Path) -> None:
-    assert "best arm A" in analyse(types, "--truth", ".8,.7,.6,.5").output
+    assert "best arm: A" in analyse(types, "--truth", ".8,.7,.6,.5").output
     same = write(tmp_path, "same.csv", "A,B\n0.9,0.1\n0.8,0.2\n")
     output = analyse(same, "--truth", "0").output
     assert "there is nothing to learn" in output
@@ -133,13 +136,14 @@ def test_a_truth_may_be_means_or_the_only_best_arm(types: str, tmp_path: Path) -
     )
     output = analyse(limit, "--truth", "0.9").output
     assert "0.5 (a limit)" in output
+    assert "- (a limit): there are models as close to this one" in output
 
 
 def test_one_outcome_can_refute_what_the_best_arm_cannot(tmp_path: Path) -> None:
     path = write(tmp_path, "sure.csv", "A,B\n0.8,0.5\n0.8,1.0\n")
-    assert "2, but one outcome of another arm can" in analyse(path, "--truth", "0").output
+    assert "one such reward is enough" in analyse(path, "--truth", "0").output
     assert (
-        "Constant regret: impossible"
+        "Constant regret is impossible"
         in analyse(path, "--truth", "0", "--family", "gaussian").output
     )
 
@@ -147,7 +151,7 @@ def test_one_outcome_can_refute_what_the_best_arm_cannot(tmp_path: Path) -> None
 def test_a_tied_truth_is_called_one(tmp_path: Path) -> None:
     path = write(tmp_path, "tied.csv", "A,B\n0.5,0.5\n0.5,0.9\n")
     output = analyse(path, "--truth", "0").output
-    assert "The truth has several best arms, A and B" in output
+    assert "In the true model several arms are best: A, B." in output
     assert "the truth has 2 best arms" in output
 
 
@@ -156,7 +160,7 @@ def test_other_ranges_of_rewards_and_names_with_commas(tmp_path: Path) -> None:
     output = analyse(
         path, "--truth", "Smith, J", "--rewards", "0", "100", "--family", "gaussian"
     ).output
-    assert "best arm A" in output
+    assert "best arm: A" in output
     assert "yes" in next(line for line in output.splitlines() if "Theorem 1" in line)
     outside = analyse(path, "--truth", "Smith, J", "--family", "gaussian").output
     assert "a true mean of 50 is outside the rewards' range" in outside
@@ -165,7 +169,7 @@ def test_other_ranges_of_rewards_and_names_with_commas(tmp_path: Path) -> None:
 def test_known_best_mean_is_neither_ruled_out_nor_promised(tmp_path: Path) -> None:
     text = "[[pieces]]\nstart=0\nend=1\nat_start=[0.2,0.8]\nat_end=[0.8,0.2]\n[[pieces]]\nstart=2\nend=3\nat_start=[0.5,0.1]\nat_end=[0.5,0.1]\n"
     output = analyse(write(tmp_path, "known.toml", text), "--truth", "2.5").output
-    assert "not ruled out, but not guaranteed" in output
+    assert "neither ruled out nor guaranteed" in output
 
 
 @pytest.mark.parametrize(
@@ -227,9 +231,9 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
         (["--truth", "one", "--rewards", "1", "0"], "reward_range=(1.0, 0.0)"),
         (
             ["--simulate", "20"],
-            "--simulate, --policies and --figure are about one true model: give --truth",
+            "--simulate, --policies and --figure need --truth, since they are about one true model",
         ),
-        (["--figure", "out.svg"], "--figure are about one true model: give --truth"),
+        (["--figure", "out.svg"], "--figure need --truth, since they are about one true model"),
         (["--horizon", "1"], "horizon=1: expected a whole number >= 2"),
         (["--rewards", "1", "0"], "reward_range=(1.0, 0.0)"),
         (["--truth", "one", "--policies", "SAE,Magic"], "policies='SAE,Magic': accepted are "),
@@ -251,13 +255,15 @@ def test_without_a_truth_a_row_for_each_model(types: str) -> None:
     result = analyse(types, "--horizon", "500000")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
-    assert "from 500,000 pulls with rewards of 0 or 1, whichever model is the true one" in lines[1]
+    assert (
+        "from 500,000 pulls (rewards of 0 or 1) if the model of a row is the true one" in lines[1]
+    )
     assert [line.split()[0] for line in lines[5:9]] == ["one", "four", "three", "two"]
     assert lines[5].split() == [
         "one", "A", "0.1", "no", "1.075", "14.1", "70.8", "none", "four", "(0.22", "apart)",
     ]  # fmt: skip
     assert lines[6].split()[3:8] == ["yes", "0", "0.0", "79.2", "A"]
-    assert "Worst is the largest C log n" in lines[-2]
+    assert "sorted by C log n, the largest first" in lines[-2]
     assert lines[-1] == (
         f"next: structured-bandits analyse {types} --truth one --horizon 500000 --simulate 200"
     )
@@ -290,7 +296,7 @@ def test_without_a_truth_curves_polytopes_and_nothing_to_learn(
     assert refused.exit_code == 2
     assert "infinitely many models, too many to list" in refused.output
     same = analyse(write(tmp_path, "same.csv", "A,B\n0.9,0.1\n0.8,0.2\n")).output
-    assert same.endswith("No arm but A is best in any model: there is nothing to learn.\n")
+    assert same.endswith("In every model the best arm is A, so there is nothing to learn.\n")
     money = analyse(write(tmp_path, "money.csv", "A,B\n50,20\n10,70\n"))
     assert money.exit_code == 2
     assert "--family gaussian --rewards LOW HIGH" in money.output
@@ -305,7 +311,10 @@ def test_no_bound_is_shown_that_says_nothing(types: str) -> None:
     assert cells.count("vacuous") >= 9
     assert all(float(cell) <= 100 * 0.3 for cell in cells if cell != "vacuous")
     assert any(cell != "vacuous" for cell in cells)
-    assert "vacuous: larger than 30.0, what 100 pulls of the worst arm cost" in lines[-2]
+    assert (
+        "vacuous: the bound is larger than 30.0, which is what 100 pulls of the worst arm cost"
+        in lines[-2]
+    )
     data = json.loads(analyse(types, "--truth", "one", "--horizon", "100", "--json").stdout)
     assert data["largest_regret"] == pytest.approx(30.0)
     sae = next(row for row in data["bounds"] if row["bound"] == "SAE (Theorem 3)")
@@ -342,9 +351,11 @@ def test_simulated_regret_comes_before_the_bounds(plane: str) -> None:
         line = next(line for line in text.splitlines() if line.startswith(f"{name} "))
         interval = [f"{row.low:.1f}", "to", f"{row.high:.1f}"]
         assert line.split() == [name, f"{row['mean']:.1f}", *interval, f"{row.q95:.1f}"]
-    assert "100 pulls, 6 runs of each policy, rewards of 0 or 1, seed 3" in text
-    assert "pulling arms at random costs 15.0, the worst arm alone 30.0" in text
-    assert text.index("Simulated") < text.index("Constant regret") < text.index("Proven bounds")
+    assert "6 runs of 100 pulls (rewards of 0 or 1, seed 3):" in text
+    assert "pulling arms at random costs 15.0, pulling only the worst arm costs 30.0" in text
+    assert (
+        text.index("In a simulation") < text.index("Constant regret") < text.index("Proven bounds")
+    )
     assert json.loads(analyse(plane, *arguments[:6], "--json").stdout)["simulated"] is None
 
 
@@ -411,7 +422,7 @@ def test_a_report_for_every_kind(kind: str, tmp_path: Path) -> None:
     text = f'kind = "{kind}"\narms = ["x", "y", "z"]\n{KINDS[kind]}\n'
     result = analyse(write(tmp_path, "known.toml", text), "--truth", ".6,.4,.2")
     assert result.exit_code == 0, result.output
-    assert "best arm x, horizon 10,000" in result.output
+    assert "best arm: x; horizon: 10,000 pulls" in result.output
     assert "Graves–Lai, Bernoulli" in result.output
 
 
@@ -434,7 +445,7 @@ at_most = 0.25
     linear = write(tmp_path, "linear.toml", f'kind = "linear"\n{KINDS["linear"]}\n')
     result = analyse(linear, "--truth", "parameter:0.3,0.6")
     assert result.exit_code == 0, result.output
-    assert "true model (0.3, 0.6), best arm 3" in result.output
+    assert "true model: (0.3, 0.6); best arm: 3" in result.output
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,9 @@ from structured_bandits.structures.base import Structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.writing import check_file, check_files, write_whole
 
+SEED = "The seed of all random numbers: the same seed gives the same results."
+WORKERS = "How many runs are played at the same time. Without it, as many as there are cores."
+
 
 class Complaint(click.ClickException):
     """An error of the user, without a traceback."""
@@ -34,40 +37,60 @@ class Complaint(click.ClickException):
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
-    """Bandits whose arms are related."""
+    """Choose well among arms whose rewards are related.
+
+    You write down what you know before the first pull (a structure: the models that are possible).
+    `analyse` says how hard that makes the problem, `advise` says which policy to take, `compare` lets
+    policies play on it, and `reproduce` runs the experiments of the paper behind the library. `init`
+    writes an example to begin with.
+    """
 
 
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--truth",
-    help="The true model: its name, parameter (of polytopes parameter:a,b,…), or means a,b,…. "
-    "Without it, a row for each model.",
+    help="The model that is assumed to be true: its name, its parameter (for polytopes parameter:a,b,…) "
+    "or its means a,b,…. Without it, the report has a row for each model.",
 )
-@click.option("--horizon", default=10_000, show_default=True, help="Number of pulls.")
-@click.option("--beta", default=1.0, show_default=True, help="Margin parameter of SAE.")
+@click.option("--horizon", default=10_000, show_default=True, help="How many pulls there will be.")
+@click.option(
+    "--beta",
+    default=1.0,
+    show_default=True,
+    help="SAE's parameter beta, at least 1; a larger one makes more arms sure to be played as helpers.",
+)
 @click.option(
     "--family",
     type=click.Choice(["bernoulli", "gaussian"]),
     default="bernoulli",
     show_default=True,
-    help="Rewards of the Graves–Lai bound and of --simulate (Gaussian: sigma is half the range).",
+    help="The rewards in the Graves–Lai bound and in --simulate. bernoulli: only the lowest and the "
+    "highest reward occur; gaussian: the deviation is half the range.",
 )
 @click.option(
     "--rewards",
     nargs=2,
     type=float,
     metavar="LOW HIGH",
-    help="Range of the rewards; that of the structure, or 0 1.",
+    help="The lowest and the highest reward. Without it, what the structure declares, or else 0 and 1.",
 )
 @click.option(
-    "--simulate", "runs", type=click.IntRange(min=1), help="Play this many runs of each policy."
+    "--simulate",
+    "runs",
+    type=click.IntRange(min=1),
+    help="Also simulate: play this many runs of each policy.",
 )
-@click.option("--policies", help="Policies to play and to bound: SAE,SUCB,… with their defaults.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--policies",
+    help="The policies to simulate and to give bounds for: SAE,SUCB,…, with their default parameters.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=SEED)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option(
-    "--figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw to this file."
+    "--figure",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the structure into this file (.svg, .png or .pdf).",
 )
 def analyse(
     file: Path,
@@ -82,9 +105,10 @@ def analyse(
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Say how hard a structure is before a single arm is pulled.
+    """Say how hard a structure is, before a single arm is pulled.
 
-    FILE is a CSV table of models × arms, or a TOML file (a kind of structure, or pieces of curves).
+    FILE has the structure: a CSV file with a row for each model and a column for each arm, or a TOML
+    file that says which kind of structure it is.
     """
     from structured_bandits.experiments.cost import named_policies, played_policies
     from structured_bandits.report.analysis import analysis_data, analysis_text
@@ -127,7 +151,7 @@ def _overview(
 
     if any(value is not None for value in of_one_truth):
         raise Complaint(
-            "--simulate, --policies and --figure are about one true model: give --truth"
+            "--simulate, --policies and --figure need --truth, since they are about one true model"
         )
     with _complaints("stopped"), warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # the text says so
@@ -147,20 +171,23 @@ def _overview(
 
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--horizon", type=click.IntRange(min=2), required=True, help="Number of pulls.")
+@click.option(
+    "--horizon", type=click.IntRange(min=2), required=True, help="How many pulls there will be."
+)
 @click.option(
     "--trust",
     type=click.FloatRange(0.0, 1.0),
     default=0.5,
     show_default=True,
-    help="Probability that the structure is exactly right.",
+    help="How probable you think it is that the structure is exactly right, from 0 to 1.",
 )
 @click.option(
     "--family",
     type=click.Choice(["bernoulli", "gaussian"]),
     default="bernoulli",
     show_default=True,
-    help="Rewards (Gaussian: their deviation is half the range).",
+    help="bernoulli: only the lowest and the highest reward occur; gaussian: the deviation of the "
+    "rewards is half the range.",
 )
 @click.option(
     "--wrong",
@@ -168,13 +195,26 @@ def _overview(
     multiple=True,
     default=(0.02, 0.05),
     show_default=True,
-    help="By how much means may be off; may be given several times.",
+    help="Also play where all means are off by this much; may be given several times.",
 )
-@click.option("--runs", type=click.IntRange(min=64), help="Runs of each policy; as time allows.")
-@click.option("--seconds", default=60.0, show_default=True, help="Time to play, without compiling.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=64),
+    help="How often each policy is played. Without it, as often as --seconds allow.",
+)
+@click.option(
+    "--seconds",
+    default=60.0,
+    show_default=True,
+    help="How long to play; the time to compile comes on top.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=SEED)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a page here.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the advice as a web page into this file (.html).",
+)
 def advise(
     file: Path,
     horizon: int,
@@ -187,9 +227,10 @@ def advise(
     as_json: bool,
     out: Path | None,
 ) -> None:
-    """Say which policy to take on a structure, by playing all that can.
+    """Say which policy to take for a structure, after playing all policies that can use it.
 
-    FILE is a CSV table of models × arms, or a TOML file (a kind of structure, or pieces of curves).
+    FILE has the structure: a CSV file with a row for each model and a column for each arm, or a TOML
+    file that says which kind of structure it is.
     """
     from structured_bandits.advice.advise import advise as ask
     from structured_bandits.report.page import check_page
@@ -225,30 +266,33 @@ def advise(
     type=click.Choice([*PRESETS, "both"]),
     default="both",
     show_default=True,
-    help="How to read what the paper leaves open.",
+    help="Which settings to use where the paper leaves them open.",
 )
 @click.option(
-    "--runs", type=click.IntRange(min=2), help="Runs that the figures show; 100 as in the paper."
+    "--runs",
+    type=click.IntRange(min=2),
+    help="How many runs the figures show. Without it, 100, as in the paper.",
 )
 @click.option(
     "--most-runs",
     type=click.IntRange(min=2),
     default=6400,
     show_default=True,
-    help="Runs of each policy, at most, to decide the claims.",
+    help="How many runs of each policy are played at most to decide the claims.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--workers", type=click.IntRange(min=1), help="Runs at a time; all cores.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=SEED)
+@click.option("--workers", type=click.IntRange(min=1), help=WORKERS)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("results"),
     show_default=True,
+    help="The folder for results; what is there already is not played again.",
 )
 @click.option(
     "--all-policies",
     is_flag=True,
-    help="Also play every policy of the library on them; takes minutes more.",
+    help="Also play every policy of the library in these experiments, which takes some minutes more.",
 )
 def reproduce(
     ids: tuple[str, ...],
@@ -262,8 +306,8 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments and say which of its claims hold.
 
-    IDS are fig1-left, fig1-right, fig2a to fig2d, fig2a-long, fig3a to fig3c and wagp; all if none is
-    given. A run that was stopped continues where it was.
+    IDS say which experiments: fig1-left, fig1-right, fig2a to fig2d, fig2a-long, fig3a to fig3c and
+    wagp. Without any, all are run. If the command is stopped, the same command continues where it was.
     """
     from structured_bandits.experiments.paper.reproduce import reproduce as run
     from structured_bandits.experiments.saved_runs import RunOptions
@@ -276,14 +320,18 @@ def reproduce(
 
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--preset", help="One of the file's [presets].")
-@click.option("--runs", type=click.IntRange(min=2), help="Runs of each policy; as the file says.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--workers", type=click.IntRange(min=1), help="Runs at a time; all cores.")
+@click.option("--preset", help="Which of the [presets] in the file to use.")
+@click.option(
+    "--runs",
+    type=click.IntRange(min=2),
+    help="How often each policy is played. Without it, as the file says.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=SEED)
+@click.option("--workers", type=click.IntRange(min=1), help=WORKERS)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where results go; results/NAME beside the file.",
+    help="The folder for results. Without it, results/NAME beside the file.",
 )
 def compare(
     file: Path,
@@ -293,7 +341,11 @@ def compare(
     workers: int | None,
     out: Path | None,
 ) -> None:
-    """Compare policies on a structure of your own; FILE is a TOML file (see `init`)."""
+    """Let policies play on a structure of your own and compare what they lose.
+
+    FILE is a TOML file that names the structure, the policies and the horizon; `structured-bandits init`
+    writes one to begin with.
+    """
     from structured_bandits.experiments.paper.structures import STRUCTURES
     from structured_bandits.experiments.run import compare as run
     from structured_bandits.experiments.saved_runs import RunOptions
@@ -310,7 +362,10 @@ def compare(
 @main.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path())
 def init(folder: Path) -> None:
-    """Write an example into FOLDER: experiment.toml and models.csv, which run as they are."""
+    """Write an example into FOLDER (without it, this folder).
+
+    The files are experiment.toml and models.csv; `structured-bandits compare` runs them as they are.
+    """
     from structured_bandits.experiments.example import FILES
 
     present = [folder / name for name in FILES if (folder / name).exists()]
@@ -324,7 +379,7 @@ def init(folder: Path) -> None:
     click.echo(f"next: structured-bandits compare {folder / 'experiment.toml'}")
 
 
-STOPPED = "stopped; the same command goes on with the policies that are missing"
+STOPPED = "stopped; the same command will go on with the policies that are missing"
 
 
 @contextmanager

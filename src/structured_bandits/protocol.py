@@ -47,13 +47,13 @@ class Paid(NamedTuple):
 
 
 class PolicyLike(Protocol):
-    """What the engine and the agent need of a policy; any such named tuple will do."""
+    """What the engine and the agent need of a policy; any named tuple with these methods will do."""
 
     def init(self) -> Any:
         """Return a fresh state: a named tuple of arrays."""
 
     def plan(self, state: Any, now: Now, quota: Ints, rng: np.random.Generator) -> int:
-        """Write how often each arm is pulled next; return the number of empty sets met."""
+        """Write into `quota` how often each arm is pulled next; return how often no model fitted."""
 
     def observe(self, state: Any, seen: Seen) -> None:
         """Take in the results of pulls."""
@@ -73,7 +73,7 @@ class InOrder(Protocol):
 
 
 class WorldLike(Protocol):
-    """What the engine needs of a world; any such named tuple will do."""
+    """What the engine needs of a world; any named tuple with `means` and `draw` will do."""
 
     @property
     def means(self) -> Floats:
@@ -84,16 +84,16 @@ class WorldLike(Protocol):
 
 
 class LateWorld(WorldLike, Protocol):
-    """A world whose rewards come late: any with `draw_delay`."""
+    """A world whose rewards come late: any world with a method `draw_delay`."""
 
     def draw_delay(self, arm: int, reward: float, rng: np.random.Generator) -> int:
-        """Return how many pulls are made between a pull of `arm` and the coming of its reward."""
+        """Return how many other pulls are made before the reward of a pull of `arm` is known."""
 
 
 class StoppingWorld(WorldLike, Protocol):
-    """A world that can stop at misses: rewards below the highest that the arm pays.
+    """A world that can stop after some misses, which are rewards below the highest that the arm pays.
 
-    Other rewards are no less than any mean of rewards of that arm.
+    So a reward that is no miss cannot lower the mean of the arm.
     """
 
     def most_paid(self) -> float:

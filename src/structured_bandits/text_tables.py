@@ -1,11 +1,13 @@
-"""Tables as text for the terminal and as HTML for notebooks, and names that can be shown in either."""
+"""Tables and paragraphs for the terminal, tables in HTML for notebooks, names for both."""
 
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Iterable, Sequence
 
 NOT_PRINTABLE = "\ufffd"
+WIDTH = 110  # of a paragraph on the terminal
 
 HtmlRow = Sequence[tuple[str, bool]]  # texts, and which of them are bold
 
@@ -28,6 +30,11 @@ def table_text(rows: list[list[str]], widest: int = 60) -> str:
     ]
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(line.rstrip() for line in lines)
+
+
+def paragraph(text: str) -> str:
+    """Return sentences in lines that fit the terminal."""
+    return textwrap.fill(text, WIDTH, break_on_hyphens=False)
 
 
 def table_html(header: Sequence[str], rows: Iterable[HtmlRow]) -> str:

@@ -67,7 +67,7 @@ def single(arm: int, reward: float) -> tuple[list[int], list[float]]:
 
 def test_the_report_names_the_arm_and_the_nearest_model() -> None:
     agent = sb.Agent(sb.ModelTS(TABLE))
-    assert "no reward counts yet" in str(agent.misfit)
+    assert "no reward has been counted yet" in str(agent.misfit)
     agent.learn([200, 200], [100, 150])  # tea as in A, milk as in B
     misfit = agent.misfit
     assert misfit is not None

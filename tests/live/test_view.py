@@ -240,7 +240,7 @@ def test_models_with_margins_fit_if_a_part_of_them_does() -> None:
     assert 24 / 60 - radii[1] < 0.3
     assert agent.fitting_models == ("A",)
     assert taught(sb.SUCB(TABLE, alpha=0.5), (90, 60), (55, 24)).fitting_models == ()
-    assert "Of 2 models 1 fits these intervals: 'A'." in agent.describe()
+    assert "1 of 2 models fits these intervals: 'A'." in agent.describe()
     assert "is not computed for models with margins." in agent.describe()
 
 
@@ -418,7 +418,7 @@ def test_curves_and_polytopes_can_be_described(policy: Any) -> None:
         assert "The most likely parameter is 0.5, with the means '1' 0.5, '2' 0.5." in text
         assert "have parameters 0" in text
     else:
-        assert "Models that fit these intervals are in the only piece." in text
+        assert "Some models of the structure fit these intervals." in text
         assert "Which model is most likely is not computed for polytopes." in text
     assert agent.to_json() == before
 
@@ -428,11 +428,14 @@ def test_words_about_sets_without_models() -> None:
     assert agent.empty > 0
     text = agent.describe()
     assert agent.fitting_models == ()
-    assert "No model fits these intervals now." in text
-    assert "fitted once." in text or f"fitted {agent.empty} times." in text
-    assert "not a test of it" in text
+    assert "No model of the structure fits these intervals now." in text
+    assert ") once." in text or f") {agent.empty} times." in text
+    assert "this alone does not prove it" in text
     assert "fitted" not in taught(sb.ModelTS(TABLE), (100, 100), (50, 50)).describe()
-    assert "Whenever the policy looked, a model fitted." in taught(sb.SUCB(TABLE)).describe()
+    assert (
+        "Each time the policy decided, some model fitted the rewards."
+        in taught(sb.SUCB(TABLE)).describe()
+    )
 
 
 def test_parked_arms_are_marked() -> None:
@@ -448,7 +451,7 @@ def test_a_policy_without_a_structure_knows_no_models() -> None:
     agent = taught(sb.UCB(2))
     assert agent.fitting_models is None
     assert agent.likely_models is None
-    assert "The policy knows no models." in agent.describe()
+    assert "The policy uses no structure, so there are no models to compare." in agent.describe()
 
 
 class Reader(HTMLParser):

@@ -140,7 +140,7 @@ def test_nothing_to_learn(means: list[list[float]]) -> None:
         lead = mean[0] - mean[1] if len(mean) > 1 else math.nan
         assert row.smallest_gap == pytest.approx(lead, nan_ok=True)
     text = str(overview)
-    assert text.endswith("No arm but 1 is best in any model: there is nothing to learn.")
+    assert text.endswith("In every model the best arm is 1, so there is nothing to learn.")
     assert ("no other arm" in text) == (len(means[0]) == 1)
 
 
@@ -169,7 +169,7 @@ def test_it_can_be_read_and_taken_into_a_frame() -> None:
 
 def test_a_long_table_is_cut_in_the_text_only() -> None:
     many = sb.analyse(sb.FiniteStructure(np.random.default_rng(1).random((45, 3))))
-    assert "… and 15 models more that are less hard" in str(many)
+    assert "… and 15 more models, which are less hard" in str(many)
     assert len(many.frame()) == 45
 
 

@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 class Advice:
     """Which policy to take, and why.
 
-    `policy` is ready for `sb.Agent`, `name` is what the table calls it, and `tied` are the names of
-    those that cannot be told from it. `words` are a few sentences. `table` has a record for each
-    candidate: regrets with 95 % intervals inside the structure (`mean`, `q95`, and `worst` on the truth
-    `worst_truth`) and outside (`wrong`, by size), whether it survives that (`verdict`), how its mean
-    compares with the blind reference's (`times_blind`), what became of it (`role`, `note`), from how
-    many `runs` and whether these are `fresh`, `microseconds` per decision, whether it is `randomised`
-    and whether it works with `batches` and late rewards. None is what was not measured.
+    `policy` is the advised policy, ready for `sb.Agent`; `name` is what the table calls it; `tied` are
+    the names of those that may be as good, as far as the runs can tell; `words` are a few sentences.
+    `table` has a record for each candidate: regrets with 95 % intervals inside the structure (`mean`,
+    `q95`, and `worst` on the truth `worst_truth`) and outside (`wrong`, by size), whether it survives
+    that (`verdict`), how its mean compares with the blind reference's (`times_blind`), what became of it
+    (`role`, `note`), from how many `runs` and whether these are `fresh`, `microseconds` per decision,
+    whether it is `randomised` and whether it works with `batches` and late rewards. None stands for what
+    was not measured.
 
-    `refused` says which policies cannot serve and why; `info` has what made the advice: seed, runs,
-    truths, versions and seconds. Printed, it is the table and the words.
+    `refused` says which policies cannot work with the structure, and why. `info` has what the advice
+    came from: seed, runs, truths, versions and seconds. `print` shows the table and the words.
     """
 
     policy: Any
@@ -69,7 +70,7 @@ class Advice:
         return draw_advice(self.table, ax)
 
     def save_page(self, path: str | os.PathLike[str]) -> None:
-        """Write a page with words, figure and table: one HTML file that opens without a network."""
+        """Write the words, a figure and the table as a web page, one HTML file that needs no network."""
         from structured_bandits.advice.page import save_page
 
         save_page(self, path)

@@ -45,31 +45,34 @@ def advise(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Advice:
-    """Say which policy to take on a structure for `horizon` pulls, by playing all that can.
+    """Say which policy to take on a structure for `horizon` pulls, after playing all that can use it.
 
-    Every policy of the library that can serve the structure is played (`sb.candidates`), on truths drawn
-    from it, on the hardest ones by theory, and on truths just outside. Who is worse than the leader is
-    dropped early; the numbers of the others come from fresh runs that did not choose them.
+    Every policy of the library that can work with the structure is played (`sb.candidates`): on truths
+    drawn from the structure, on those that theory calls the hardest, and on truths just outside. A
+    policy that is clearly worse than the leader is dropped early. The numbers of those that are left
+    come from fresh runs, because the runs that chose them make them look better than they are.
 
     - `family`: "bernoulli" (rewards of 0 and 1, or of the two ends of the structure's range) or
       "gaussian" with half the width of that range as their deviation.
-    - `trust`: the probability that the structure is exactly right. With trust 1 the lowest mean regret
-      decides; else the lowest of those that survive if it is a little wrong, that is, whose regret stays
-      below twice that of Thompson sampling, which knows nothing of the structure.
-    - `prior`: weights of models, as `ModelTS` takes them; `data`: (pulls, sums) seen so far, one number
-      per arm, which make a posterior of it. Let the agent learn the same data. If they refute the
-      structure (`Agent.misfit`), only policies that do without it or doubt it are compared.
-    - `truths`: play on these instead of drawn ones: models, or vectors of means.
-    - `policies`: race these, by name, instead of the library's; `{**sb.candidates(structure, horizon),
-      "mine": …}` adds to them. Thompson sampling always plays along.
-    - `wrong`: by how much each mean is off outside the structure.
-    - `level`: the probability with which the best candidate may be dropped, as far as the
-      approximation of its tests holds.
-    - `runs`: of each candidate in the race, 64 or more; by default as many as the time allows, up to
-      2,048.
+    - `trust`: the probability that the structure is exactly right. With trust 1 the policy with the
+      lowest mean regret is advised. With less, only policies count that survive if the structure is a
+      little wrong: their regret must stay below twice that of Thompson sampling, which knows nothing of
+      the structure.
+    - `prior`: weights of models, as `ModelTS` takes them. `data`: (pulls, sums) seen so far, one number
+      per arm, which turn the prior into a posterior; let the agent learn the same data. If the data
+      refute the structure (`Agent.misfit`), only policies that do without it or doubt it are compared.
+    - `truths`: models, or vectors of means, to play on instead of drawn ones.
+    - `policies`: the policies to compare, by name, instead of the library's;
+      `{**sb.candidates(structure, horizon), "mine": …}` adds to them. Thompson sampling is always
+      played, for comparison.
+    - `wrong`: by how much all means are off in the truths outside the structure.
+    - `level`: with at most this probability the best candidate is dropped by mistake, as far as the
+      approximate tests hold.
+    - `runs`: how often each candidate is played in the race, 64 times or more; by default as often as
+      the time allows, up to 2,048.
     - `seconds`: how long to play; compiling comes on top and is shown. The same `runs` and `seed` give
       the same advice unless the time is over before.
-    - `progress`: a bar on standard error; None for one if that is a terminal.
+    - `progress`: whether to show a bar on standard error. None shows one if that is a terminal.
     """
     question = checked_question(
         structure, horizon, family, trust, prior, wrong, level, runs, seconds, seed

@@ -63,7 +63,7 @@ def candidates(
     trust: float = 0.5,
     prior: Any = None,
 ) -> dict[str, Any]:
-    """Return the policies that `sb.advise` plays, by name, to add your own to them.
+    """Return the policies that `sb.advise` plays, by name, so that you can add your own.
 
     >>> from structured_bandits import FiniteStructure
     >>> several = candidates(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), horizon=1000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from structured_bandits.advice.records import (
@@ -15,21 +14,25 @@ from structured_bandits.advice.records import (
 )
 from structured_bandits.advice.rounding import number, plus_minus
 from structured_bandits.extras import needs
-from structured_bandits.text_tables import table_text
+from structured_bandits.text_tables import paragraph, table_text
 
 if TYPE_CHECKING:
     import pandas
 
     from structured_bandits.advice.advice import Advice
 
-WIDTH = 110
 MOST = 14  # rows that the terminal shows
 NONE = "–"
 MARKS = {ADVISED: "→", TIED: "=", REFERENCE: "0", UNDECIDED: "?"}
 LEGEND = (
-    "→ advised, = not told apart, 0 blind reference, ? open whether it survives; × blind: mean as a "
-    "multiple of the blind reference's; µs: per decision; draws: is randomised; late: works with "
-    "batches and late rewards; *: from the runs of the race, the others from fresh ones."
+    "→ is the policy advised. = marks those that may be as good. 0 is the blind reference, a policy "
+    "that knows nothing of the structure. ? means that it is open whether the policy survives a "
+    "structure that is a little wrong. × blind: the mean regret divided by that of the blind reference. "
+    "worst truth: the mean regret on the truth on which the policy does worst. 95 %: the regret is "
+    "lower in 95 % of the runs. off: the mean regret if all means are off by so much. if wrong: does "
+    "the policy survive that? µs: microseconds per decision. draws: is it randomised? late: does it "
+    "work with batches and late rewards? * means that the number comes from the runs of the race; the "
+    "others come from fresh runs."
 )
 
 
@@ -54,8 +57,8 @@ def advice_text(advice: Advice) -> str:
     parts = [
         f"{advice.info['structure']}, {advice.info['horizon']:,} pulls, trust {advice.info['trust']:g}",
         table_text([list(heads(advice)), *(cells(advice, row) for row in raced[:MOST])]),
-        *map(_paragraph, [LEGEND, *(more if len(raced) > MOST else []), *notes(advice)]),
-        _paragraph(advice.words),
+        *map(paragraph, [LEGEND, *(more if len(raced) > MOST else []), *notes(advice)]),
+        paragraph(advice.words),
     ]
     return "\n\n".join(parts)
 
@@ -94,15 +97,22 @@ def notes(advice: Advice) -> list[str]:
     ]
     slow = [f"{row['policy']} ({row['note']})" for row in advice.table if row["role"] == TOO_SLOW]
     if far:
-        said.append(f"Far behind the blind reference in a few runs (× blind): {', '.join(far)}.")
+        said.append(
+            f"Left out because they were far behind the blind reference in a few runs, with their × "
+            f"blind: {', '.join(far)}."
+        )
     if slow:
-        said.append(f"Too slow for this time: {', '.join(slow)}.")
+        said.append(f"Left out because they are too slow for the time given: {', '.join(slow)}.")
     if advice.refused:
-        said.append(f"Cannot serve this structure: {', '.join(advice.refused)}.")
+        said.append(
+            f"Left out because they cannot work with this structure: {', '.join(advice.refused)}."
+        )
     if advice.info["approximate"]:
         said.append(f"Truths were {advice.info['approximate']}.")
     if not advice.info["outside"] and advice.info["wrong"]:
-        said.append("No possible means were found that are so far outside this structure.")
+        said.append(
+            "How policies do outside the structure was not tried: no possible means are so far from it."
+        )
     return said
 
 
@@ -120,7 +130,3 @@ def _plain(value: float | None) -> str:
 
 def _yes(known: bool | None) -> str:
     return "?" if known is None else "yes" if known else "no"
-
-
-def _paragraph(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_on_hyphens=False)

@@ -23,7 +23,7 @@ def words_of(table: list[Row], blind: str, trust: float, horizon: int) -> str:
     if ties:
         count = COUNTS.get(len(ties) + 1, str(len(ties) + 1))
         names = listed([chosen["policy"], *ties])
-        sentences.append(f"These {count} cannot be told apart: {names}.")
+        sentences.append(f"The runs do not show which of these {count} is best: {names}.")
     return " ".join(sentences)
 
 
@@ -36,10 +36,10 @@ def _take(chosen: Row, table: list[Row], blind: str, horizon: int) -> str:
         "compared with always pulling the best arm (that is its regret)"
     )
     if name == blind:
-        return f"{cost}; nothing that uses the structure was better for sure."
+        return f"{cost}. No policy that uses the structure was surely better."
     return (
-        f"{cost}, where {blind}, which knows nothing of the structure, loses "
-        f"{number(reference['mean'])}; on its worst truth ({chosen['worst_truth']}) it loses "
+        f"{cost}. {blind}, which knows nothing of the structure, loses {number(reference['mean'])}. "
+        f"Of all truths that were tried, {name} does worst on {chosen['worst_truth']}, where it loses "
         f"{number(chosen['worst'])}."
     )
 
@@ -47,12 +47,15 @@ def _take(chosen: Row, table: list[Row], blind: str, horizon: int) -> str:
 def _if_wrong(chosen: Row, trust: float) -> str:
     """Return what happens if the structure is a little wrong."""
     if not chosen["wrong"]:
-        return "It was not tried with a structure that is a little wrong."
+        return "How it does if the structure is a little wrong was not tried."
     size = _largest(chosen)
-    loss = f"it loses {number(chosen['wrong'][size]['mean'])} if all means are off by {size}"
+    loss = number(chosen["wrong"][size]["mean"])
+    said = (
+        f"If the structure is a little wrong, so that all means are off by {size}, it loses {loss}"
+    )
     if trust < 1.0 or chosen["verdict"] == SURVIVES:
-        return f"Should the structure be a little wrong, {loss}."
-    return f"You vouch for the structure (trust=1); should it be a little wrong, {loss}."
+        return f"{said}."
+    return f"{said}; that does not count here, because you vouch for the structure (trust=1)."
 
 
 def _is_better(row: Row, chosen: Row) -> bool:
@@ -70,7 +73,7 @@ def _better_but(row: Row) -> str:
     )
     if row["verdict"] == FAILS:
         return f"{said}: take it if you are sure of the structure (trust=1)."
-    return f"{said}; whether that is too much is not decided after {row['runs']} runs."
+    return f"{said}; {row['runs']} runs were too few to say whether that is too much."
 
 
 def _largest(row: Row) -> str:

@@ -26,13 +26,13 @@ class _Bounded(NamedTuple):
 
 
 class Bounded(RangedWorld, _Bounded):
-    """Arm i pays a reward in `reward_range` with mean means[i], by a Beta law scaled to the range.
+    """Arm i pays a reward in `reward_range` with mean means[i], from a scaled Beta distribution.
 
     `spread`, above 0 and at most 1, is the variance as a share of the largest that rewards in the range
-    with this mean can have, (high - mean) (mean - low). By default it is a quarter: the deviation is
-    half of what it is for rewards that are all or nothing, which `spread=1` pays. The two numbers of the
-    Beta law add up to 1 / spread - 1. Sums of such rewards have no law that could be drawn at once, so
-    the pulls of a block are drawn one by one: long runs take their time.
+    with this mean can have, (high - mean) (mean - low). By default it is a quarter, so the deviation is
+    half of what it is for rewards at the two ends of the range, which `spread=1` pays. The two
+    parameters of the Beta distribution add up to 1 / spread - 1. The sum of several such rewards cannot
+    be drawn at once, so the pulls of a block are drawn one by one, and long runs are slow.
 
     >>> Bounded([8, 7], reward_range=(0, 10), spread=0.1)
     Bounded([8., 7.], reward_range=(0.0, 10.0), spread=0.1)

@@ -25,7 +25,7 @@ class _Delayed(NamedTuple):
 
 
 class Delayed(World, _Delayed):
-    """`world`, with rewards that come `delay` pulls later than at once.
+    """The world `world`, with rewards that come `delay` pulls late.
 
     `delay` is a whole number of pulls, `math.inf` for never, `sb.GeometricDelay(mean)`, or a list of
     measured delays, which are drawn with replacement. `failures` is a delay of the same forms for
@@ -33,8 +33,8 @@ class Delayed(World, _Delayed):
     a success is known at once, and a failure only when nobody waits for a success any longer.
 
     With a delay of 0 a reward is known before the next pull, as without delay; with a delay of d there
-    are d pulls in between. A simulation plays the rule of `sb.Agent` for rewards that are out, and
-    rewards that are still out at the horizon never come (docs/mathematics.md).
+    are d pulls in between. While rewards are out, a simulation follows the same rule as `sb.Agent`
+    (docs/mathematics.md 9). Rewards that are still out at the horizon never come.
 
     >>> import structured_bandits as sb
     >>> sb.Delayed(sb.Bernoulli([0.02, 0.05]), 0, failures=100)

@@ -25,7 +25,7 @@ ACCEPTED = (
 
 
 class GeometricDelay(NamedTuple):
-    """Delays of 0, 1, 2, … pulls, each with q times the probability of the one before; `mean` pulls.
+    """Random delays of 0, 1, 2, … pulls, `mean` on average; each is q times as likely as the one before.
 
     So q = mean / (1 + mean): before each pull a reward that is out comes with probability 1 - q, however
     long it has been out.

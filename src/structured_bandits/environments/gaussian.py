@@ -24,7 +24,7 @@ class Gaussian(World, _Gaussian):
     The rewards have no bounds: policies need reward_range=None and their own sigma. Of a block of m
     rewards the sum S is one normal draw with mean m means[i] and deviation sqrt(m) sigma, and the sum
     of their squares is S^2 / m plus sigma^2 times a chi-squared draw with m - 1 degrees of freedom,
-    which is independent of S (Cochran's theorem): the two have their joint law.
+    which is independent of S (Cochran's theorem); so the two have the right joint distribution.
     """
 
     def __new__(cls, means: Any, sigma: float = 1.0) -> Gaussian:

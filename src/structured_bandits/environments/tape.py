@@ -23,8 +23,9 @@ class _Tape(NamedTuple):
 class Tape(World, _Tape):
     """The k-th pull of arm i pays rewards[i, k].
 
-    `means` (default: the average of each row) serve to compute regret. Blocks are differences of
-    running sums: exact for rewards whose sums are, such as 0/1 and other multiples of a power of two.
+    `means` (by default the average of each row) are used to compute regret. The sum of a block is a
+    difference of running sums. This is exact for rewards whose sums are exact in floating point, such as
+    0, 1 and other multiples of a power of two.
     """
 
     def __new__(cls, rewards: Any, means: Any = None) -> Tape:

@@ -31,11 +31,12 @@ BATCH = 64  # models added to the program at a time
 
 @dataclass(frozen=True)
 class LowerBound:
-    """The regret of a consistent policy is at least `constant` log n, as n grows.
+    """The regret of a policy that does well in every model is at least `constant` log n, as n grows.
 
-    `allocation` has the pulls of each arm, in units of log n, that attain it; `binding` the models that
-    enforce it. The constant is 0 if no confusing model exists, or if refuting them costs nothing; it is
-    infinite if no allocation refutes them all (the truth is tied and their limit).
+    `allocation` has the pulls of each arm, in units of log n, that reach this bound; `binding` has the
+    models that make these pulls necessary. The constant is 0 if there are no confusing models, or if
+    refuting them costs nothing. It is infinite if no allocation refutes them all, which happens if the
+    truth is a tie and the limit of such models.
     """
 
     family: str

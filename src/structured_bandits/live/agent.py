@@ -66,8 +66,9 @@ from structured_bandits.writing import write_whole
 class Decision(NamedTuple):
     """An arm to pull; tell its reward under `id`.
 
-    `reason` says why this arm: it is the next one of the "plan"; it is "extra", beyond the plan, because
-    rewards were still out; or the choice was "restricted", because no arm that is wanted was available.
+    `reason` says why this arm was chosen. "plan": it is the next one of the plan. "extra": it goes
+    beyond the plan, because rewards of the plan were still out. "restricted": no arm that the plan
+    wanted was available.
     """
 
     id: int
@@ -78,15 +79,15 @@ class Decision(NamedTuple):
 
 
 class Agent:
-    """Ask and tell around a policy.
+    """A policy in use: ask it for an arm, pull the arm, tell it the reward.
 
-    A plan is made when the one before is complete, that is when each of its arms has brought as many
-    rewards as it holds. If more is asked for while rewards are out, the agent plans ahead, as if each of
-    them were the average of its arm (a randomised policy simply draws); such decisions are marked
-    `extra` and their rewards count, so that a lost reward never stops it. Whenever a reward comes that
-    the plan did not reckon with, the agent plans anew.
+    The policy makes a plan of one or more pulls, and the next one when all rewards of the plan have been
+    told. If you ask for more arms while rewards are out, the agent plans ahead as if each missing reward
+    were the average of its arm (a randomised policy simply draws). Such decisions are marked `extra`.
+    Their rewards count like all others, so a reward that never comes does not stop the agent. When a
+    reward comes that was not part of the plan, the agent plans anew.
 
-    An agent is not for several threads at once; several agents on one structure are.
+    One agent must not be used by several threads at the same time; several agents may share a structure.
 
     >>> import structured_bandits as sb
     >>> structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"])
@@ -148,11 +149,12 @@ class Agent:
     def ask(
         self, n: int | None = None, available: Collection[int | str] | None = None
     ) -> Decision | tuple[Decision, ...]:
-        """Return the next arm to pull, or the next `n` in a tuple, the same as by asking n times.
+        """Return the next arm to pull, or a tuple of the next `n`, the same as by asking n times.
 
-        `available` are the arms that can be pulled now, by index or name; all if it is left out. An
-        agent gives the one that its plan wants next. If it wants none of them, the choice is
-        optimistic among them (`Decision.reason` "restricted"). No arm is dropped because it was away.
+        `available` are the arms that can be pulled now, by index or name; without it all can. The agent
+        returns the available arm that its plan wants next. If the plan wants none of them, it chooses
+        among them optimistically, the arm that could be best (`Decision.reason` is "restricted"). No arm
+        is dropped because it was not available.
         """
         count = 1 if n is None else checked_count("n", n)
         allowed = None
@@ -163,7 +165,7 @@ class Agent:
         return tuple(self._decide(allowed) for _ in range(count))
 
     def tell(self, decision_id: int, reward: float) -> None:
-        """Take in the reward of a decision; each counts once."""
+        """Tell the agent the reward of a decision; each decision gets one reward."""
         pending = self._find(decision_id)
         reward = checked_reward(reward, self._range)
         arm = pending.arm
@@ -184,7 +186,7 @@ class Agent:
             self._make_plan()
 
     def cancel(self, decision_id: int) -> None:
-        """Take a decision back: its reward will not come; its place in the plan is free again."""
+        """Take a decision back because its reward will not come; the plan asks for this pull again."""
         pending = self._find(decision_id)
         self._forget(pending)
         if self._is_planned(pending):
@@ -195,11 +197,11 @@ class Agent:
             self._make_plan()
 
     def expire(self, older_than: int, reward: float | None) -> tuple[int, ...]:
-        """Tell `reward` for all decisions that are out but the last `older_than` asked.
+        """Tell `reward` for all decisions that are out except the last `older_than` that were asked for.
 
-        In the order in which they were asked; returns their ids. A reward of None cancels them. So if a
-        click must come within the next 1,000 decisions, `agent.expire(1000, 0.0)` after each `ask` tells
-        that there was none.
+        They are told in the order in which they were asked for, and their ids are returned. A reward of
+        None cancels them. For example, if a click counts only within the next 1,000 decisions, call
+        `agent.expire(1000, 0.0)` after each `ask`: it tells that there was no click.
         """
         kept = checked_count("older_than", older_than, least=0)
         if reward is not None:
@@ -215,8 +217,8 @@ class Agent:
     def park(self, arm: int | str) -> None:
         """Leave an arm, given by index or name, out of all plans until it is unparked.
 
-        The plan closes without it. It is not dropped: what is known of it stays, and the first plan
-        after it is unparked makes up for what it missed.
+        The plan is completed without it. The arm is not dropped: what is known of it is kept, and the
+        first plan after it is unparked makes up for the pulls that it missed.
         """
         parked = index_of(arm, self._names, "arm")
         if self._parked.sum() == len(self._parked) - (not self._parked[parked]):
@@ -227,7 +229,7 @@ class Agent:
                 self._make_plan()
 
     def unpark(self, arm: int | str) -> None:
-        """Let plans have an arm, given by index or name, again; the agent plans anew."""
+        """Let plans use a parked arm, given by index or name, again; the agent plans anew."""
         parked = index_of(arm, self._names, "arm")
         if self._parked[parked]:
             self._set_parked(parked, False)
@@ -245,7 +247,7 @@ class Agent:
     def learn(self, pulls: Any, sums: Any, squares: Any = None) -> None: ...
 
     def learn(self, pulls: Any, sums: Any = None, squares: Any = None) -> Learned | None:
-        """Take in a whole plan's results, or logged data: pulls and sums of rewards per arm.
+        """Take in the results of many pulls, such as logged data: pulls and sums of rewards per arm.
 
         `squares` are the sums of the squared rewards. They may be left out unless the policy uses
         them; for rewards of 0 and 1 they are the sums.
@@ -281,7 +283,7 @@ class Agent:
     def plan(self) -> Ints:
         """How many rewards of each arm the plan still waits for, pending ones included.
 
-        Of arms that are parked it waits for the pending ones alone.
+        For parked arms only pending rewards count.
         """
         lacking = np.maximum(self._quota - self._told, 0)
         return np.where(self._parked, np.minimum(lacking, self._handed - self._told), lacking)
@@ -309,14 +311,14 @@ class Agent:
 
     @property
     def intervals(self) -> Floats:
-        """Where the mean of each arm can be (arms × 2), cut to the range of rewards.
+        """The confidence interval of each arm's mean (arms × 2), cut to the range of rewards.
 
-        Of UCB, SUCB, UCBC, KLUCBC, TSC, SAE and ASAE the intervals by which they judge arms or models at
-        this moment, with their own alpha, clock and kind of confidence. Of all others the intervals
-        that hold together and for ever with probability 0.95: for K arms and T rewards of mean m,
-        scaled to [0, 1], the means q with T d(m, q) < log(40 K sqrt(T)), d the divergence of coins; for
-        Gaussian rewards those within sigma sqrt((1 + 1/T) (2 log(20 K) + log(T + 1)) / T) of m. An arm
-        that was never pulled has the whole range.
+        For UCB, SUCB, UCBC, KLUCBC, TSC, SAE and ASAE these are the intervals by which they judge arms
+        or models at this moment, with their own alpha, clock and kind of confidence. For all other
+        policies they are intervals that contain all means at all times with probability 0.95: for K arms
+        and T rewards of mean m, scaled to [0, 1], the means q with T d(m, q) < log(40 K sqrt(T)), d the
+        divergence of coins; for Gaussian rewards those within sigma sqrt((1 + 1/T) (2 log(20 K) + log(T
+        + 1)) / T) of m. An arm that was never pulled has the whole range.
         """
         return shown_intervals(open_box(self.policy, self._state, self._data), self._range)
 
@@ -324,9 +326,9 @@ class Agent:
     def fitting_models(self) -> Any:
         """The models whose means are strictly inside the `intervals` of all arms, before these are cut.
 
-        Of a table their names, of curves the intervals of parameters (whether their ends fit is not
-        said), of polytopes the names of the pieces in which there are some, of a product such a tuple
-        for each group; None if the policy knows no structure.
+        For a table these are their names, for curves intervals of the parameter (whose ends may or may
+        not fit), for polytopes the names of the pieces in which there are some, for a product such a
+        tuple for each group. None if the policy has no structure.
         """
         structure = getattr(self.policy, "structure", None)
         if structure is None:
@@ -337,11 +339,11 @@ class Agent:
     def likely_models(self) -> Any:
         """How likely the models are if one of them is right.
 
-        Of a table the posterior weights by name, the likeliest first: from the prior of ModelTS,
-        UncertainModelTS and IDS, else from that of the structure, else from equal weights (`temper` and
-        `trust` do not count). Of curves the most likely model (`LikelyModel`), None before the first
-        reward; of a product a tuple with the answer for each group. None of polytopes and of models with
-        margins, which have no weights here.
+        For a table these are the posterior weights by name, the likeliest first. The prior is that of
+        ModelTS, UncertainModelTS or IDS if the policy is one of these, else that of the structure, else
+        equal weights (`temper` and `trust` are ignored). For curves it is the most likely model
+        (`LikelyModel`), None before the first reward; for a product a tuple with the answer for each
+        group. It is None for polytopes and for models with margins, where it is not computed.
         """
         structure = getattr(self.policy, "structure", None)
         prior = getattr(self.policy, "model_prior", None)
@@ -349,7 +351,7 @@ class Agent:
 
     @property
     def active_arms(self) -> tuple[int, ...]:
-        """The arms that are still in the race."""
+        """The arms that are still in the race: the policy may still choose them."""
         if not hasattr(self.policy, "active_arms"):
             return tuple(range(len(self._quota)))
         arms: tuple[int, ...] = self.policy.active_arms(self._state, self._t)
@@ -357,9 +359,9 @@ class Agent:
 
     @property
     def empty(self) -> int:
-        """How often no model, or none with an arm still active, fitted the data.
+        """How often no model fitted the data, or none whose best arm was still in the race.
 
-        More than 0 is a sign that the structure may be wrong; it is no test.
+        More than 0 hints that the structure may be wrong, but proves nothing; `misfit` is the test.
         """
         return self._empty
 
@@ -367,9 +369,10 @@ class Agent:
     def misfit(self) -> Misfit | None:
         """How much the rewards speak against the structure of the policy.
 
-        An e-value that may be looked at as often as one likes; it counts rewards in the order in which
-        they were asked for, up to the oldest that is still out (docs/mathematics.md 7). None if the
-        policy has no structure, or one that is too large to be tested again and again.
+        It contains an e-value, which you may look at as often as you like. Rewards are counted in the
+        order in which their pulls were asked for, up to the oldest that is still out
+        (docs/mathematics.md 7). None if the policy has no structure, or one that is too large to be
+        tested again and again.
         """
         return self._suspicion.misfit()
 
@@ -379,7 +382,7 @@ class Agent:
         return self._extra
 
     def to_json(self) -> str:
-        """Return the agent as JSON, pending decisions included; the structure by its hash only."""
+        """Return the agent as JSON with its pending decisions; of the structure only a hash is saved."""
         return to_snapshot(self)
 
     @classmethod
@@ -391,7 +394,7 @@ class Agent:
         return agent
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the agent into a file, whole or not at all: what `to_json` returns."""
+        """Write what `to_json` returns into a file, completely or not at all."""
         write_whole(path, self.to_json() + "\n")
 
     @classmethod
@@ -404,7 +407,7 @@ class Agent:
             raise FileFormatError(f"{path}: {error}") from None
 
     def describe(self) -> str:
-        """Return what was seen, what is known of arms and models: sentences and a table.
+        """Return in sentences and a table what was seen and what is known of arms and models.
 
         >>> import structured_bandits as sb
         >>> structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"])
@@ -420,12 +423,11 @@ class Agent:
         tea     40     0.85  0.6283 to 1  yes
         coffee  10     0.2   0 to 0.6434  no
         <BLANKLINE>
-        The intervals are those that the policy goes by now (sqrt(0.5 log t / T)), cut to the range of
-        rewards.
-        Of 2 models 1 fits these intervals: '1'.
-        The likeliest models, with their probabilities if one is right: '1' (over 99.9 %), '2' (below
-        0.1 %).
-        Whenever the policy looked, a model fitted.
+        The intervals are those that the policy uses now, cut to the range of rewards; their width is
+        given by sqrt(0.5 log t / T), where T is the number of pulls of the arm.
+        1 of 2 models fits these intervals: '0'.
+        If one of the models is right, the likeliest are '0' (over 99.9 %), '1' (below 0.1 %).
+        Each time the policy decided, some model fitted the rewards.
         The rewards do not refute the structure (e-value 1, p-value 1 after 50 pulls).
         """
         return describe(self).text()

@@ -31,7 +31,7 @@ ROUNDED = 1e-12  # log-likelihoods that differ by no more, relatively, are equal
 
 @dataclass(frozen=True)
 class LikelyModel:
-    """The most likely model of a curve; of several the one with the lowest parameter.
+    """The most likely model of a curve; if there are several, the one with the lowest parameter.
 
     If the likelihood rises towards an end that does not belong to the curve, it is that end.
     """

@@ -104,14 +104,14 @@ def _interval_words(agent: Agent) -> str:
     policy: Any = agent.policy
     if own_widths(policy, agent._state, agent._t) is not None:
         return (
-            f"The intervals are those that the policy goes by now ({policy.width()}), "
-            "cut to the range of rewards."
+            "The intervals are those that the policy uses now, cut to the range of rewards; their width "
+            f"is given by {policy.width()}, where T is the number of pulls of the arm."
         )
     if getattr(policy, "reward_range", None) is None and not hasattr(policy, "sigma"):
         return "There are no intervals: the policy declares neither a range of rewards nor a sigma."
     return (
-        f"With a probability of at least {chance(1.0 - MISS)} no mean ever leaves its interval, as long "
-        "as the rewards of an arm keep their mean."
+        f"With a probability of at least {chance(1.0 - MISS)} all intervals contain the true means at "
+        "all times, provided that the mean reward of an arm does not change."
     )
 
 
@@ -120,7 +120,7 @@ def _alarm_words(agent: Agent) -> list[str]:
     rang = alarm_of(agent.policy, agent._state)
     if rang == NOT_RUNG:
         return []
-    return [f"Its alarm rang after {rang:,} pulls; since then it plays the fallback."]
+    return [f"Its alarm rang after {rang:,} pulls; since then it plays its fallback policy."]
 
 
 def _empty_words(agent: Agent) -> list[str]:
@@ -128,9 +128,9 @@ def _empty_words(agent: Agent) -> list[str]:
     if agent.empty == 0:
         widths = own_widths(agent.policy, agent._state, agent._t)
         keeps_set = widths is not None and hasattr(agent.policy, "cells")
-        return ["Whenever the policy looked, a model fitted."] if keeps_set else []
+        return ["Each time the policy decided, some model fitted the rewards."] if keeps_set else []
     times = "once" if agent.empty == 1 else f"{agent.empty:,} times"
     return [
-        f"No model, or none whose best arm was still in the race, fitted {times}. That is a sign that "
-        "the structure may be wrong, not a test of it."
+        f"The policy found no model that fitted the rewards (or none whose best arm was still in the "
+        f"race) {times}. The structure may be wrong, but this alone does not prove it."
     ]

@@ -66,26 +66,27 @@ def fitting_words(structure: Structure | None, fitting: Any) -> list[str]:
             for sentence in fitting_words(group, own)
         ]
     if not fitting:
-        return ["No model fits these intervals now."]
+        return ["No model of the structure fits these intervals now."]
     if isinstance(structure, CurveStructure):
         ranges = [" to ".join(map(number, ends)) for ends in fitting[:MOST]]
         more = f", and {len(fitting) - MOST:,} more ranges" if len(fitting) > MOST else ""
         return [f"The models that fit these intervals have parameters {', '.join(ranges)}{more}."]
     if isinstance(structure, (FiniteStructure, BoxStructure)):
         models, fit = counted(structure.n_models, "model"), "fits" if len(fitting) == 1 else "fit"
-        return [f"Of {models} {len(fitting):,} {fit} these intervals: {listed(fitting)}."]
-    return [f"Models that fit these intervals are in {_pieces(structure, fitting)}."]
-
-
-def _pieces(structure: Structure, met: Sequence[str]) -> str:
-    count = len(structure.pieces) if isinstance(structure, PolyhedralStructure) else len(met)
-    return "the only piece" if count == 1 else f"{len(met):,} of {count:,} pieces: {listed(met)}"
+        return [f"{len(fitting):,} of {models} {fit} these intervals: {listed(fitting)}."]
+    count = len(structure.pieces) if isinstance(structure, PolyhedralStructure) else len(fitting)
+    if count == 1:
+        return ["Some models of the structure fit these intervals."]
+    return [
+        f"Models that fit these intervals are in {len(fitting):,} of the structure's {count:,} pieces: "
+        f"{listed(fitting)}."
+    ]
 
 
 def likely_words(structure: Structure | None, likely: Any, arms: Sequence[str]) -> list[str]:
     """Say which models are likely; `arms` are the names of the structure's arms."""
     if structure is None:
-        return ["The policy knows no models."]
+        return ["The policy uses no structure, so there are no models to compare."]
     if isinstance(structure, ProductStructure) and likely is not None:
         groups = zip(structure.groups, likely, strict=True)
         return [
@@ -119,4 +120,4 @@ def _weights(models: list[tuple[str, float]]) -> str:
     told = [
         f"{cut(name, LONGEST_NAME)!r} ({chance(weight)})" for name, weight in models[:LIKELIEST]
     ]
-    return f"The likeliest models, with their probabilities if one is right: {', '.join(told)}."
+    return f"If one of the models is right, the likeliest are {', '.join(told)}."

@@ -19,12 +19,13 @@ LEVEL = 0.01  # at which a structure is called refuted, unless somebody says oth
 
 @dataclass(frozen=True)
 class Misfit:
-    """How much speaks against a structure.
+    """How much the rewards speak against a structure.
 
-    `e_value` is the largest so far. If the structure holds the truth, it ever reaches 1/delta with a
-    probability of at most delta, however often one looks; so `p_value`, its inverse, may be looked at
-    as often as one likes. `arms` has each arm's share in the suspicion that the structure is right but
-    for one arm that was pulled, the largest first; `model` is the likeliest model. Both are of the last
+    `e_value` is the largest e-value so far. If the truth is in the structure, the probability that it
+    ever reaches 1/delta is at most delta, however often you look; so you may look at `p_value`, its
+    inverse, as often as you like. `arms` says which arms are to blame: each arm that was pulled has its
+    share of the evidence that the structure is wrong on this one arm and right on the others, the
+    largest share first. `model` is the likeliest model. Both `arms` and `model` are those of the last
     pull that counts.
     """
 
@@ -51,16 +52,16 @@ class Misfit:
 
     def __str__(self) -> str:
         if not self.pulls:
-            return "Nothing speaks against the structure: no reward counts yet."
+            return "Nothing speaks against the structure: no reward has been counted yet."
         said = f"e-value {self.e_value:.4g}, p-value {self.p_value:.2g} after {self.pulls:,} pulls"
         if not self.refuted():
             return f"The rewards do not refute the structure ({said})."
         blamed = [f"{name} ({share:.0%})" for name, share in self.arms.items() if share >= 0.1]
-        whose = f" The arms to blame: {', '.join(blamed)}." if blamed else ""
+        whose = f" The arms to blame, with their shares: {', '.join(blamed)}." if blamed else ""
         nearest = f" The nearest model is {self.model}." if self.model is not None else ""
         return (
             f"The structure is wrong, or the rewards have changed ({said}).{whose}{nearest} Do not "
-            "trust what follows from it; see 'When the structure is wrong' in the guides."
+            "trust conclusions from it; the guide 'When the structure is wrong' says what to do."
         )
 
 

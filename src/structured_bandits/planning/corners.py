@@ -34,7 +34,7 @@ NOWHERE = Reach(0, 0)
 
 
 class ConvexCondition(Protocol):
-    """What is asked at the corners; any named tuple with this method will do."""
+    """A condition that is checked at corners; any named tuple with this method will do."""
 
     def stays(self, state: Any, arm: int, ones: float, misses: float) -> bool:
         """Does the condition hold after so many ones and misses of `arm`, with a margin for rounding?
@@ -71,7 +71,7 @@ def likely_misses(length: int, mean: float) -> int:
 def longest_reach(
     condition: ConvexCondition, state: Any, arm: int, most: int, mean: float
 ) -> Reach:
-    """Return a reach of at most `most` pulls inside which a convex condition holds, halving from there.
+    """Return how many pulls, at most `most`, a convex condition holds; `most` is halved until it does.
 
     `mean` is a guess of the arm's mean, scaled to [0, 1]: it decides how many misses to allow for.
     """

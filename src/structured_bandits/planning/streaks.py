@@ -22,11 +22,12 @@ from structured_bandits.protocol import Now, Outcome
 
 
 class Streak(NamedTuple):
-    """Pull `arm` up to `length` times, but no further once there are more than `misses` misses.
+    """Pull `arm` up to `length` times, but stop when there have been more than `misses` misses.
 
-    Who cannot tell misses pulls it `surely` times, which is right whatever the rewards are. So does a
-    world that never pays `hit`: a policy whose proof needs that the other rewards are the highest of
-    its range says so here, one that takes any highest reward says -inf.
+    A miss is a reward below the highest. A player that cannot count misses pulls the arm `surely` times,
+    which is right whatever the rewards are. So does a world that never pays `hit`: some policies have a
+    proof in which every reward that is no miss is the highest of their range, and they give that reward
+    here; others give -inf.
     """
 
     arm: int
@@ -44,10 +45,10 @@ def certain_streak(arm: int, length: int, empty: int) -> Streak:
 
 
 class StreakLike(Protocol):
-    """What the engine needs of a policy that plans streaks, besides `init`."""
+    """What the engine needs, besides `init`, of a policy that plans streaks (pulls of a single arm)."""
 
     def streak(self, state: Any, now: Now, rng: np.random.Generator) -> Streak:
-        """Return what to pull now, no more than now.limit pulls."""
+        """Return which arm to pull now and how often, at most now.limit times."""
 
     def end_streak(self, state: Any, outcome: Outcome) -> None:
         """Take in the results of the pulls."""

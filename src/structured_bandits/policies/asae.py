@@ -103,12 +103,12 @@ class _ASAE(NamedTuple):
 
 @registered
 class ASAE(StructuredPolicy, _ASAE):
-    """Run SAE in periods of n_0 = 2, n_{k+1} = n_k^(1 + eta) pulls, keeping all data.
+    """Run SAE again and again, in periods of n_0 = 2, n_{k+1} = n_k^(1 + eta) pulls, keeping all data.
 
-    `reading` settles what the paper leaves open: "theory" (default), "figures", "pseudocode" or a
-    `Reading`. The theorems have eta = 1, beta = 1 and alpha = 2 (logarithmic regret) or 5/2
-    (constant regret); the paper's experiments have eta = 0.1 and 0.01. With confidence="kl" the set
-    has KL intervals instead of radii (see `SUCB`).
+    So it needs no horizon. `reading` settles what the paper leaves open: "theory" (the default),
+    "figures", "pseudocode" or a `Reading`. The theorems have eta = 1, beta = 1 and alpha = 2
+    (logarithmic regret) or 5/2 (constant regret); the paper's experiments have eta = 0.1 and 0.01. With
+    confidence="kl" the set has KL intervals instead of radii (see `SUCB`).
     """
 
     asks = ("best_arms_in",)

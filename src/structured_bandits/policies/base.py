@@ -45,19 +45,19 @@ GivenRange = Range | Literal["structure"] | None
 
 
 class Policy(Record):
-    """Mixin of the library's policies; `structure` is what they were built for, if anything.
+    """Mixin of the library's policies; `structure` is the one that they were built for, or None.
 
     The class attributes are what the engine, the agent and the command need to know:
 
     - `streaks`: it is played by `streak` and `end_streak` instead of `plan` and `observe`. A class that
-      gives `plan` or `observe` anew without `streak` is played by those, unless it says so itself;
+      overrides `plan` or `observe` but not `streak` is played by these, unless it sets `streaks` itself;
     - `compiles`: its methods can be compiled;
     - `takes_memory`: `plan` or `observe` make arrays (or call NumPy functions that do), so the compiled
       engine has to count references, which makes short plans slower (docs/design.md);
     - `randomised`: it draws from `rng`, so equal rewards may give different play;
     - `in_order`: results matter in the order in which they were asked for. A live agent, whose rewards
       may come late, calls `hear(state, seen)` when they come and `settle(state, seen)` in that order,
-      instead of `observe`; `settle` returns whether there must be another plan;
+      instead of `observe`; `settle` returns whether the agent must plan anew;
     - `needs_squares`: it uses sums of squared rewards, so they must be known;
     - `asks`: the questions that it asks of a structure's cells (structures/questions.py);
     - `learned`: the fields of its state that hold what it has learned; a snapshot saves them. The other
@@ -119,7 +119,7 @@ class Policy(Record):
 
     @property
     def reward_range(self) -> tuple[float, float] | None:
-        """The declared range of rewards, its own or that of the structure; None if unbounded."""
+        """The range of rewards, declared by the policy or its structure; None if they are unbounded."""
         return (self.bottom, self.top) if math.isfinite(self.bottom) else None
 
     @property
@@ -133,7 +133,7 @@ class Policy(Record):
         return None
 
     def active_arms(self, state: Any, t: int) -> tuple[int, ...]:
-        """Return the arms that the policy may still play for good reason after `t` pulls."""
+        """Return the arms that the policy may still choose after `t` pulls."""
         return tuple(range(self.n_arms))
 
     def width(self) -> str:
@@ -141,7 +141,7 @@ class Policy(Record):
         return "none"
 
     def widths_at(self, state: Any, t: int) -> Intervals | None:
-        """Return the confidence intervals that it puts around arms after `t` pulls, None without any."""
+        """Return the confidence intervals that the policy uses after `t` pulls, None if it uses none."""
         return None
 
     def __eq__(self, other: object) -> bool:

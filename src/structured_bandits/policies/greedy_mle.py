@@ -72,13 +72,14 @@ class _GreedyMLE(NamedTuple):
 class GreedyMLE(StructuredPolicy, StreakPolicy, _GreedyMLE):
     """Play the best arm of the model that fits best.
 
-    With `fit="squares"` that is the model with the least sum_i T_i (mean_i - mu_i(theta))^2, the most
-    likely one for Gaussian rewards of equal variance; with `fit="likelihood"`, on finite structures,
-    the most likely one for rewards of 0 and 1 (of other rewards in a range by the same formula; without
-    a range the two are the same). No exploration: with finitely many models, regret is logarithmic if
-    there is no decoy, a model with another best arm that looks right on it, and linear with positive
-    probability otherwise (Slivkins, Xu, Zuo). The first model wins a tie, also before the first pull.
-    On curves, boxes and polytopes it decides at every pull: its plans hold one.
+    With `fit="squares"` this is the model with the least sum_i T_i (mean_i - mu_i(theta))^2, the most
+    likely one for Gaussian rewards of equal variance. With `fit="likelihood"`, which is for finite
+    structures only, it is the most likely one for rewards of 0 and 1; the same formula is used for other
+    rewards in a range, and without a range the two fits are the same. The policy never explores. With
+    finitely many models its regret is logarithmic if the truth has no decoy, and otherwise linear with
+    positive probability (Slivkins, Xu, Zuo). A decoy is a model in which another arm is best and has its
+    true mean, so that playing this arm never contradicts the model. The first model wins a tie, also
+    before the first pull. On curves, boxes and polytopes it decides before every pull.
     """
 
     asks = ("fitting_arm",)

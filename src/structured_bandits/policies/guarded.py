@@ -62,14 +62,16 @@ class _Guarded(NamedTuple):
 class Guarded(Policy, _Guarded):
     """Play `policy` until its structure is refuted at `level`, then `fallback`, with all data.
 
-    The alarm is the e-value of the structure (`Agent.misfit`): if the truth is in the structure, it ever
-    rings with a probability of at most `level`, whatever the policy. It is looked at after each of the
-    first 100 pulls and then after each 1 % more; plans end there. `fallback` is by default KL-UCB on
-    all arms (of Gaussian rewards its Gaussian form), which needs no structure.
+    The alarm rings when the e-value of the structure (`Agent.misfit`) reaches 1 / `level`. If the truth
+    is in the structure, the probability that it ever rings is at most `level`, whatever the policy. The
+    e-value is computed after each of the first 100 pulls, and then each time the number of pulls has
+    grown by 1 %; plans end there. `fallback` is by default KL-UCB on all arms (for Gaussian rewards its
+    Gaussian form), which needs no structure.
 
-    Arms that are never pulled can hide that the structure is wrong. `explore` = c has every arm pulled
-    at least c log(t + 1) times until the alarm rings: before each pull that comes first, for the arm
-    with the fewest pulls. That costs regret in proportion to c log(t), and finds errors on such arms.
+    Arms that are never pulled can hide that the structure is wrong. With `explore` = c > 0, every arm is
+    pulled at least c log(t + 1) times until the alarm rings: if the arm with the fewest pulls has fewer,
+    it is pulled before anything else. This costs regret in proportion to c log(t), and finds errors on
+    such arms.
 
     >>> import structured_bandits as sb
     >>> types = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])

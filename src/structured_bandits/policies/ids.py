@@ -57,11 +57,12 @@ class _IDS(NamedTuple):
 class IDS(StructuredPolicy, StreakPolicy, _IDS):
     """Information-directed sampling (Russo and Van Roy) on finitely many models.
 
-    Of all random choices of an arm play that with the least (expected regret)^2 / (information about
-    which arm is best), both under the posterior over the models; it is between two arms at most
-    (docs/mathematics.md 2.19). `prior` gives a weight to each model, by default that of the structure's
-    prior, equal ones if it has none. If all models agree on the arm that it plays, its rewards say
-    nothing, and it waits for the other arm's turn without deciding again.
+    The arm is drawn at random, with the probabilities that make (expected regret)^2 / (information about
+    which arm is best) smallest; both are expectations under the posterior over the models. At most two
+    arms have a positive probability (docs/mathematics.md 2.19). `prior` gives a weight to each model; by
+    default these are the structure's weights, or equal ones if it has none. If all models agree on the
+    mean of the arm that is played, its rewards teach nothing, and simulations do not decide again until
+    it is the other arm's turn.
 
     >>> from structured_bandits import FiniteStructure
     >>> IDS(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), prior=[3, 1])

@@ -41,8 +41,9 @@ class _IMED(NamedTuple):
 class IMED(IndexPolicy, _IMED):
     """Play the arm with the least T d+(m, highest mean) + log T, each arm once first.
 
-    d+ is the divergence of coins, 0 for the arm with the highest mean; for Gaussian rewards (no range)
-    (highest mean - m)^2 / (2 sigma^2). It needs no horizon and no constant.
+    T and m are the pulls and the mean of an arm. d+ is the Kullback-Leibler divergence of two coins with
+    these means, and 0 for the arm with the highest mean. For Gaussian rewards (no range) it is (highest
+    mean - m)^2 / (2 sigma^2). It needs no horizon and no constant.
 
     >>> IMED(3)
     IMED(3 arms, arms='all', reward_range=(0.0, 1.0), sigma=0.5)

@@ -80,14 +80,14 @@ class _ImprovedUCB(NamedTuple):
 
 @registered
 class ImprovedUCB(Policy, _ImprovedUCB):
-    """Halve a guess D of the gap each round and drop the arms that it proves worse.
+    """Play in rounds; drop the arms that are worse by a distance D, which is halved from round to round.
 
-    For rewards in [0, 1], round m has D = 2^-m and ends when each arm still in has
-    n_m = ceil(2 (2 sigma)^2 log(n D^2) / D^2) pulls; an arm goes if its mean is more than twice the
-    radius 2 sigma sqrt(log(n D^2) / (2 n_m)) below the highest. Other ranges are scaled to this.
-    There are floor(log2(n / e) / 2) + 1 rounds; then, or when one arm is left, the best arm still in
-    is played to the end. Arms that are away stay in: rounds are decided among those that are here, and
-    the last one again when an arm is back.
+    For rewards in [0, 1], round m has D = 2^-m and ends when each remaining arm has n_m = ceil(2 (2
+    sigma)^2 log(n D^2) / D^2) pulls; an arm is dropped if its mean is more than twice the radius 2 sigma
+    sqrt(log(n D^2) / (2 n_m)) below the highest. Other ranges are scaled to this. There are floor(log2(n
+    / e) / 2) + 1 rounds; then, or when one arm is left, the remaining arm with the highest mean is
+    played to the end. Arms that are parked (`Agent.park`) are not dropped: a round is decided among the
+    arms that are present, and the last round is decided again when an arm comes back.
     """
 
     learned = ("data", "active", "round")

@@ -53,11 +53,12 @@ class _KLUCB(NamedTuple):
 
 @registered
 class KLUCB(IndexPolicy, _KLUCB):
-    """Play the arm whose mean could be highest: the largest q with T d(m, q) <= f, each arm once first.
+    """Play the arm with the highest index, the largest q with T d(m, q) <= f, each arm once first.
 
-    d is the divergence of coins; f = log t + c log log t, or, for the variant "++" that knows the
-    horizon n, log+(y (1 + log+(y)^2)) with y = n / (K T) for K arms. Gaussian rewards (no range): the
-    mean + sigma sqrt(2 f / T). docs/mathematics.md 2.12 has the definition.
+    T and m are the pulls and the mean of an arm, d is the Kullback-Leibler divergence of two coins with
+    the means m and q, and f = log t + c log log t, or, for the variant "++" that knows the horizon n,
+    log+(y (1 + log+(y)^2)) with y = n / (K T) for K arms. For Gaussian rewards (no range) the index is
+    the mean + sigma sqrt(2 f / T). docs/mathematics.md 2.12 has the definition.
 
     >>> KLUCB(3)
     KLUCB(3 arms, c=0.0, variant='plain', horizon=None, arms='all', reward_range=(0.0, 1.0), sigma=0.5)

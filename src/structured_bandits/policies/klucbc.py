@@ -42,11 +42,11 @@ class _KLUCBC(NamedTuple):
 
 @registered
 class KLUCBC(CompetitivePolicy, _KLUCBC):
-    """Play KL-UCB on the arms that are best in some model that fits, all arms if none does.
+    """Play KL-UCB among the arms that are best in some model that fits; among all arms if none fits.
 
-    The index is that of `KLUCB`: the largest q with T d(m, q) <= log t + c log log t, of Gaussian
-    rewards (no range) the mean + sigma sqrt(2 (log t + c log log t) / T). The models that fit are those
-    of `SUCB` at equal alpha. Among the arms that may be played, those without a pull come first.
+    The index is that of `KLUCB`: the largest q with T d(m, q) <= log t + c log log t; for Gaussian
+    rewards (no range) it is the mean + sigma sqrt(2 (log t + c log log t) / T). The models that fit are
+    those of `SUCB` at equal alpha. Among the arms that may be played, those without a pull come first.
     """
 
     def __new__(

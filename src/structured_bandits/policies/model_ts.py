@@ -48,16 +48,18 @@ class _ModelTS(NamedTuple):
 class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
     """Draw a model from the posterior and play its best arm (posterior sampling over models).
 
-    `prior` are positive weights: of a table one for each model, equal ones by default; of a curve one
-    for each piece, by length by default; of a product a prior for each group. If none is given, that of
-    the structure is taken. `temper`, at most 1,
-    multiplies the log-likelihood: less than 1 lets the policy learn more cautiously. Rewards in a range
-    count as a share of a success, which is exact for rewards of 0 and 1 and a quasi-likelihood
-    otherwise; without a range they are Gaussian with deviation `sigma` (docs/mathematics.md 2.17).
+    `prior` has positive weights: one for each model of a table, one for each piece of a curve, or a
+    prior for each group of a product. If none is given, the prior of the structure is taken; if it has
+    none either, models of a table have equal weights, and pieces of a curve have their lengths.
+    `temper`, at most 1, multiplies the log-likelihood: with less than 1 the policy learns more
+    cautiously. A reward inside the range counts as a part of a success, which is exact for rewards of 0
+    and 1 and a quasi-likelihood otherwise; without a range rewards are Gaussian with deviation `sigma`
+    (docs/mathematics.md 2.17).
 
-    Pulls of an arm that nearly all of the posterior is for are skipped exactly: the arms are the very
-    ones of pull-by-pull play with the same uniform numbers (docs/planning.md 20). On curves the
-    probabilities of arms are right to 1e-10. Products are played pull by pull; polytopes are refused.
+    When one arm has nearly all of the posterior probability, a simulation plays it many times without
+    deciding again. That is exact: the arms are those of pull-by-pull play with the same uniform numbers
+    (docs/planning.md 20). On curves the probabilities of arms are right to 1e-10. Products are played
+    pull by pull; polytopes are refused.
     """
 
     randomised = True

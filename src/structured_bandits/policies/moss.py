@@ -46,8 +46,8 @@ class _MOSS(NamedTuple):
 class MOSS(IndexPolicy, _MOSS):
     """Play the arm with the highest mean + 2 sigma sqrt(log+(n / (K T)) / T), each arm once first.
 
-    K is the number of arms that it plays. Without a horizon n the number of the decision stands for it,
-    and (1 + alpha) / 2 is put before the logarithm.
+    T are the pulls of an arm, and K is the number of arms that it plays. Without a horizon n, the number
+    of the decision takes its place, and the logarithm is multiplied by (1 + alpha) / 2.
 
     >>> MOSS(3, horizon=1000)
     MOSS(3 arms, horizon=1000, alpha=1.0, arms='all', reward_range=(0.0, 1.0), sigma=0.5)

@@ -56,15 +56,16 @@ class _OSSB(NamedTuple):
 
 @registered
 class OSSB(StreakPolicy, _OSSB):
-    """Pull each arm as often as the lower bound of Graves and Lai asks at the estimate, else exploit.
+    """Pull each arm as often as the lower bound of Graves and Lai requires, and otherwise the best one.
 
-    If every arm has c_i (1 + gamma) log t pulls, with c the cheapest allocation that refutes the models
-    confused with the estimate, the estimate's best arm is played. Otherwise the arm with the fewest
-    pulls, if these are no more than epsilon times the number of explorations so far, else the arm
-    with the least T_i / c_i. The estimate has the least squares. Regret grows as slowly as that of any
-    consistent policy can if epsilon and gamma are small but positive; 0 is better in practice.
+    The estimate is the model with the least squares, and c is the cheapest allocation of pulls that
+    refutes the models which could be confused with it. If every arm i has c_i (1 + gamma) log t pulls,
+    the estimate's best arm is played. Otherwise the policy explores: it plays the arm with the fewest
+    pulls if these are no more than epsilon times the number of explorations so far, and else the arm
+    with the least T_i / c_i. If epsilon and gamma are small but positive, no policy that does well in
+    every model has a regret that grows more slowly; in practice 0 is better.
 
-    On curves and polytopes allocations are solved as play goes on, in Python: when the estimate has
+    On curves and polytopes the allocation is computed during play, in Python: when the estimate has
     moved by more than 0.001 or has another best arm, and when t passes a power of 2; with `exact=True`
     at every decision.
 

@@ -13,7 +13,7 @@ PeriodEnd = Literal["truncate", "finish_phase"]
 
 
 class Reading(NamedTuple):
-    """One way to read ASAE (docs/errata.md, I-3, I-4 and I-7).
+    """One way to settle what the paper leaves open about ASAE (docs/errata.md, I-3, I-4 and I-7).
 
     - `init`: what a period starts from. "recompute": the set rebuilt from all data with the new
       period's log n; "carry": the last set of the period before.

@@ -67,12 +67,13 @@ class _SAE(NamedTuple):
 class SAE(StructuredPolicy, _SAE):
     """Play all active arms in turn; at the end of a phase drop those that are best in no fitting model.
 
-    Phase h ends when each active arm has ceil((2 sigma)^2 alpha log n (1 + 1/beta)^2 4^h / w^2)
-    pulls, w the width of the rewards' range (1 if they have no bounds); the set is then rebuilt from
-    the whole structure and from the data of all arms, so models may come back, arms may not. The
-    theory has alpha = beta^2 (Theorem 3), the paper's experiments alpha = 2, beta = 1. Arms that are
-    best in no model are never played. With confidence="kl" the set has KL intervals instead of radii
-    (see `SUCB`); the phases are the same.
+    Phase h ends when each active arm has ceil((2 sigma)^2 alpha log n (1 + 1/beta)^2 4^h / w^2) pulls,
+    where n is the horizon and w the width of the range of rewards (1 if they have no bounds). The set of
+    fitting models is then rebuilt from the whole structure and from the data of all arms. So a model
+    that did not fit may fit again, but an arm that was dropped does not come back. The theory has alpha
+    = beta^2 (Theorem 3), the paper's experiments alpha = 2, beta = 1. Arms that are best in no model are
+    never played. With confidence="kl" models are compared with KL intervals instead of radii (see
+    `SUCB`); the phases are the same.
     """
 
     asks = ("best_arms_in",)

@@ -62,14 +62,15 @@ class _SUCB(NamedTuple):
 
 @registered
 class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
-    """Play the best arm of the most optimistic model that fits the data at level log t.
+    """Play the best arm of the most optimistic model that fits the data (structured UCB).
 
     The set is {theta : |mean_i - mu_i(theta)| < 2 sigma sqrt(alpha log t / T_i) for all pulled i}, or,
     with confidence="kl", {theta : T_i kl(mean_i, mu_i(theta)) < 2 alpha log t for all pulled i}, which
-    is smaller and as safe for rewards in a range, and much smaller where rates are low;
-    on equal values the lowest arm is played. If nothing fits, a sign that the structure is wrong,
-    this is counted, and the highest UCB index among the arms that are best in some model is played
-    (errata, I-15). The paper's own parameter is twice our alpha (docs/notation.md).
+    is smaller and as safe for rewards in a range, and much smaller where means are close to 0 or 1. The
+    most optimistic model is the one with the highest best mean; if two are equal, the lowest arm is
+    played. If no model fits, this is counted as an empty set, and the arm with the highest UCB index
+    among those that are best in some model is played (errata, I-15). The paper's own parameter is twice
+    our alpha (docs/notation.md).
     """
 
     asks = ("choose", "certain_length", "empty_length", "best_arms_in")

@@ -45,15 +45,17 @@ class _ThompsonSampling(NamedTuple):
 class ThompsonSampling(StreakPolicy, _ThompsonSampling):
     """Draw a mean for each arm from what is believed of it, and play the arm of the highest draw.
 
-    Rewards in a range, scaled to [0, 1]: the mean of an arm is Beta(a + S, b + T - S) after T pulls
-    with sum S, `prior` = (a, b), by default (1, 1). That is the posterior for rewards of 0 and 1; for
-    others it is made from a quasi-likelihood, as if a reward of 0.3 were three tenths of a one.
-    Gaussian rewards (`reward_range=None` and a sigma): normal, with `prior` = (mean, deviation), or by
-    default each arm once and then around its average with deviation sigma / sqrt(T).
-    `arms="candidates"` leaves out the arms that are best in no model of the structure.
+    For rewards in a range, scaled to [0, 1], the belief about an arm after T pulls with sum S is Beta(a
+    + S, b + T - S), where `prior` = (a, b) is (1, 1) by default. That is the posterior for rewards of 0
+    and 1; for others it is made from a quasi-likelihood, as if a reward of 0.3 were three tenths of a
+    one. For Gaussian rewards (`reward_range=None` and a sigma) the belief is normal. It starts from
+    `prior` = (mean, deviation); without one each arm is pulled once, and then its mean is believed to be
+    around its average with deviation sigma / sqrt(T). `arms="candidates"` leaves out the arms that are
+    best in no model of the structure.
 
-    Simulations that plan ahead draw nothing while nothing happens: equal in law to pull-by-pull play,
-    with other random numbers (docs/planning.md 19). Live agents decide pull by pull.
+    Simulations that plan ahead avoid most draws while one arm is clearly ahead. They have the same
+    distribution as pull-by-pull play, but use other random numbers (docs/planning.md 19). Live agents
+    decide pull by pull.
 
     >>> ThompsonSampling(3)
     ThompsonSampling(3 arms, prior=(1.0, 1.0), arms='all', reward_range=(0.0, 1.0), sigma=0.5)

@@ -40,11 +40,11 @@ class _TSC(NamedTuple):
 
 @registered
 class TSC(CompetitivePolicy, _TSC):
-    """Play Thompson sampling on the arms that are best in some model that fits, all arms if none does.
+    """Thompson sampling among the arms that are best in some model that fits; among all if none fits.
 
     Draws and `prior` are those of `ThompsonSampling`; the models that fit are those of `SUCB` at equal
-    alpha. If a single arm may be played, nothing is drawn. Gaussian rewards without a prior: one
-    pull of each arm first, whatever fits.
+    alpha. If a single arm may be played, nothing is drawn. For Gaussian rewards without a prior each arm
+    is pulled once first, whatever fits.
     """
 
     randomised = True

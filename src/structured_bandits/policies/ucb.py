@@ -57,8 +57,8 @@ class _UCB(NamedTuple):
 class UCB(StreakPolicy, _UCB):
     """Play the arm with the highest mean + 2 sigma sqrt(alpha log t / pulls), each arm once first.
 
-    Every arm is played, also those that are best in no model. UCB1 is alpha = 2. The paper never
-    writes its UCB down; at equal alpha ours has the widths of SUCB and SAE (errata, I-12). With
+    Every arm is played, also those that are best in no model. UCB1 is alpha = 2. The paper gives no
+    formula for its UCB; ours has the widths of SUCB and SAE at equal alpha (errata, I-12). With
     confidence="kl" the index is the upper end of the KL interval, T kl(mean, q) <= 2 alpha log t: at
     alpha = 1/2 that is `KLUCB`.
 

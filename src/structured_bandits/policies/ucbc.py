@@ -42,7 +42,7 @@ class _UCBC(NamedTuple):
 
 @registered
 class UCBC(CompetitivePolicy, _UCBC):
-    """Play UCB on the arms that are best in some model that fits, all arms if none does.
+    """Play UCB among the arms that are best in some model that fits; among all arms if none fits.
 
     Models and indices have the same intervals, those of `UCB` and `SUCB` at equal alpha: radii, or KL
     intervals with confidence="kl". Among the arms that may be played, those without a pull come first.

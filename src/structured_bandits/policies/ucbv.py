@@ -50,8 +50,9 @@ class _UCBV(NamedTuple):
 class UCBV(BlindPolicy, _UCBV):
     """Play the arm with the highest m + sqrt(2.4 v log t / T) + 3.6 w log t / T, each arm once first.
 
-    v is the variance of the arm's rewards so far and w the width of their range. Arms whose rewards vary
-    little are told apart sooner than by UCB. It needs the sums of squared rewards.
+    T, m and v are the pulls of an arm and the mean and variance of its rewards so far; w is the width of
+    the range. Arms whose rewards vary little are distinguished sooner than by UCB. It needs the sums of
+    squared rewards.
 
     >>> UCBV(3)
     UCBV(3 arms, arms='all', reward_range=(0.0, 1.0))

@@ -76,11 +76,12 @@ class UncertainModelTS(StructuredPolicy, StreakPolicy, _UncertainModelTS):
 
     `trust` is the probability that a row of the table is exactly right. The rest of the prior goes in
     equal parts to the `strengths`: with strength k the mean of an arm has a Beta law around the table's,
-    as if k rewards stood behind it. Draw a pair of model and strength from the posterior, then a mean
-    for each arm (an exact model: the row itself), and play the best (docs/mathematics.md 2.18).
-    `strengths` is a number, several of them, or a table of models x arms: how many observations stand
-    behind each mean. `prior` gives a weight to each model, by default that of the structure's prior,
-    equal ones if it has none. It decides at every pull.
+    as if k rewards stood behind it. At each pull a pair of model and strength is drawn from the
+    posterior, and then a mean for each arm (for an exact model these are the row's means); the arm with
+    the highest mean is played (docs/mathematics.md 2.18). `strengths` is a number, several of them, or a
+    table of models x arms: how many observations stand behind each mean. `prior` gives a weight to each
+    model, by default the structure's weights, or equal ones if it has none. It decides before every
+    pull.
 
     >>> from structured_bandits import FiniteStructure
     >>> UncertainModelTS(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), trust=0.25, strengths=100)

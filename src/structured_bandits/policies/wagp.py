@@ -42,9 +42,9 @@ class WAGP(StructuredPolicy, StreakPolicy, _WAGP):
     """Average the parameters that the arms point to, weighted by pulls, and play the best arm there.
 
     Arm k points to the parameter whose mean of k is nearest to the empirical one; if there are
-    several, to the middle between the smallest and the largest (errata, I-35). The first arm is
-    random. No exploration. Needs a curve structure: averaging needs a number. It decides at every
-    pull: its plans hold one.
+    several, to the middle between the smallest and the largest (errata, I-35). The first arm is random.
+    WAGP never explores. It needs a curve structure, because parameters are averaged. It decides before
+    every pull.
     """
 
     asks = ("closest_parameter", "arm_at")

@@ -13,20 +13,31 @@ from structured_bandits.report.tables import (
     rewards_text,
 )
 from structured_bandits.simulation.result import Result
-from structured_bandits.text_tables import table_text
+from structured_bandits.structures.base import labels_of
+from structured_bandits.text_tables import paragraph, table_text
 from structured_bandits.theory.analysis import Analysis
 
 MOST_ARMS = 30  # rows of the table of arms
 COLUMNS = """\
-- gap: how far the mean is below the best one. A pull of the arm costs as much; regret is the sum of it.
-- hardest model: before the arm can go, all models in which it is best must be refuted. This one differs
-  least from the truth, by the number shown, on the arm that tells them best among the helpers: the arms
-  that SAE is sure to play until then.
-- optimistic: the same among those models that promise more than the truth.
-- last phase: in which SAE may still play the arm; each phase tells half the difference apart."""
+- gap: how far the arm's mean is below the best one. Each pull of the arm costs this much, and the regret
+  is the sum of these costs.
+- hardest model: an arm can be dropped when rewards have refuted every model in which it is best. Among
+  these models, this one is the hardest to refute because it differs least from the truth.
+- differs by: how much that model differs from the truth, and the arm that shows it best. Only the
+  helpers count here.
+- optimistic: the same difference if only models that promise more than the truth are considered.
+- last phase: the last phase, counted from 0, in which SAE may still play the arm. SAE plays in phases,
+  and each phase detects differences half as large as the phase before.
+- helpers: the arms that SAE is sure to play until it drops the arm."""
+LIMIT = """\
+- (a limit): there are models as close to this one as you like, but it is not itself a model in which the
+  arm is best."""
 BOUNDS = """\
-Proven bounds on the regret: at most (≤) for a policy, at least (≥) for all that do well everywhere.
-Printed are those with the paper's constants, where an erratum corrects them."""
+Proven bounds on the regret. A row with ≤ says that the regret of this policy is at most so large. A row
+with ≥ says that the regret of every policy that does well in all models is at least so large.
+- value: the bound with the right constants.
+- printed: what the paper prints, where an erratum corrects it (docs/errata.md explains each erratum).
+- holds: whether the conditions of the theorem are met."""
 
 
 def analysis_data(
@@ -154,8 +165,9 @@ def analysis_text(data: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"{data['structure']}\n"
-            + (f"true model {data['truth']}, " if data["truth"] else "")
-            + f"the best arm is {data['best_arm']}, horizon {data['horizon']:,}, beta {data['beta']:g}",
+            + (f"true model: {data['truth']}; " if data["truth"] else "")
+            + f"best arm: {data['best_arm']}; horizon: {data['horizon']:,} pulls; "
+            f"SAE's parameter beta: {data['beta']:g}",
             _arms_text(data),
             *([] if data["simulated"] is None else [_simulated_text(data)]),
             _regret_text(data),
@@ -185,22 +197,23 @@ def _arms_text(data: dict[str, Any]) -> str:
             [arm["arm"], f"{arm['mean']:.4g}", f"{arm['gap']:.4g}", *_hardness_cells(arm, data)]
         )
     more = len(arms) - MOST_ARMS
-    note = f"\n… and {more} arms more (all of them with --json)" if more > 0 else ""
-    return f"{table_text(rows, widest=30)}{note}\n\n{COLUMNS}"
+    note = f"\n… and {more} more arms (--json lists all of them)" if more > 0 else ""
+    limit = f"\n{LIMIT}" if any("(a limit)" in row[3] for row in rows) else ""
+    return f"{table_text(rows, widest=30)}{note}\n\n{COLUMNS}{limit}"
 
 
 def _hardness_cells(arm: dict[str, Any], data: dict[str, Any]) -> list[str]:
     if not arm["ever_best"]:
         return ["best in no model: never played", "", "", "", ""]
     if arm["arm"] == data["best_arm"]:
-        return ["the best arm", "", "", "never leaves", ""]
+        return ["the best arm", "", "", "never dropped", ""]
     hardest, optimistic = arm["hardest"], arm["hardest_optimistic"]
     if hardest is None:
-        return ["ties with the best arm", "", "", "never leaves", ""]
+        return ["as good as the best arm", "", "", "never dropped", ""]
     limit = "" if hardest["attained"] else " (a limit)"
     return [
         f"{hardest['model']}{limit}",
-        f"{hardest['gap']:.4g} on {hardest['told_by']}",
+        f"{hardest['gap']:.4g} on {labels_of([hardest['told_by']])[0]}",
         f"{optimistic['gap']:.4g}" if optimistic else "none",
         f"{arm['last_phase']:g}",
         few(arm["helpers"], most=3),
@@ -215,12 +228,12 @@ def _simulated_text(data: dict[str, Any]) -> str:
         interval = "" if row["low"] is None else f"{row['low']:,.1f} to {row['high']:,.1f}"
         rows.append([name, f"{row['mean']:,.1f}", interval, f"{row['q95']:,.1f}"])
     return (
-        "What will it cost? Regret is how much less the pulls earn than as many pulls of the best arm.\n"
-        f"Simulated, {data['horizon']:,} pulls, {runs:,} run{'s' if runs > 1 else ''} of each policy, "
-        f"{_rewards_text(data)}, seed {simulated['seed']}:\n\n"
+        "What will it cost? The regret is how much less the pulls earn than as many pulls of the best "
+        f"arm would.\nIn a simulation each policy played {runs:,} run{'s' if runs > 1 else ''} of "
+        f"{data['horizon']:,} pulls ({_rewards_text(data)}, seed {simulated['seed']}):\n\n"
         f"{table_text(rows)}\n\n"
-        f"For comparison: pulling arms at random costs {data['random_regret']:,.1f}, the worst arm "
-        f"alone {data['largest_regret']:,.1f}."
+        f"For comparison: pulling arms at random costs {data['random_regret']:,.1f}, pulling only the "
+        f"worst arm costs {data['largest_regret']:,.1f}."
     )
 
 
@@ -230,55 +243,75 @@ def _rewards_text(data: dict[str, Any]) -> str:
 
 
 def _regret_text(data: dict[str, Any]) -> str:
-    rival, gamma = data["rival"], data["gamma_star"]
+    """Say whether the regret can stop growing, and whether a greedy policy can be deceived."""
     if data["ties"]:
+        tied = labels_of([data["best_arm"], *data["ties"]])
         return (
-            f"The truth has several best arms, {data['best_arm']} and {few(data['ties'])}: the "
-            "theorems assume a single one."
+            f"In the true model several arms are best: {few(tied)}. The "
+            "theorems assume a single best arm."
         )
-    if rival is None:
-        lines = ["Every model has the same best arm: there is nothing to learn."]
-    elif gamma == "inf" or gamma > 0.0:
-        lines = [
-            f"Constant regret: possible. Gamma_* = {gamma:.4g} (model {rival['model']}): pulls of the "
-            "best arm refute every model with another one."
-        ]
-    elif data["constant_regret_possible"]:
-        lines = [
-            "Constant regret: not ruled out, but not guaranteed either. Models with another best arm "
-            "come arbitrarily near on the best arm (Gamma_* = 0), none agrees with it."
-        ]
-    elif data["lower_bound"]["constant"] == 0.0:
-        lines = [
-            "Constant regret: not ruled out. Pulls of the best arm never refute "
-            f"{few(data['confusing_models'])}, but one outcome of another arm can."
-        ]
-    else:
-        models = few(data["confusing_models"])
-        some = "for example " if data["structure"].startswith("Poly") else ""
-        lines = [
-            f"Constant regret: impossible. Pulls of the best arm never refute: {some}{models}."
-        ]
+    if data["rival"] is None:
+        return "Every model has the same best arm, so there is nothing to learn."
+    return "\n".join(map(paragraph, [_constant_text(data), _greedy_text(data)]))
+
+
+def _constant_text(data: dict[str, Any]) -> str:
+    rival, gamma = data["rival"], data["gamma_star"]
+    if gamma > 0.0:
+        return (
+            "Constant regret is possible: the regret can stop growing. Pulls of the best arm refute "
+            "every model with another best arm, since all of these give it a mean that is off by "
+            f"{gamma:.4g} or more (Gamma_*; the nearest is model {rival['model']})."
+        )
+    if data["constant_regret_possible"]:
+        return (
+            "Constant regret is neither ruled out nor guaranteed: no model with another best arm gives "
+            "the best arm its true mean, but some come as close to it as you like (Gamma_* = 0)."
+        )
+    models = few(data["confusing_models"])
+    if data["lower_bound"]["constant"] == 0.0:
+        return (
+            f"Constant regret is not ruled out: pulls of the best arm never refute {models}, but "
+            "another arm can pay a reward that is impossible there, and one such reward is enough."
+        )
+    some = "for example " if data["structure"].startswith("Poly") else ""
+    return (
+        "Constant regret is impossible: the regret of a policy that does well in every model keeps "
+        f"growing. Pulls of the best arm never refute {some}{models}, so other arms "
+        "must be tried again and again."
+    )
+
+
+def _greedy_text(data: dict[str, Any]) -> str:
     if data["decoys"]:
-        lines.append(f"Greedy policies can fail: they may settle on {few(data['decoys'])}.")
-    elif rival is not None and data["structure"].startswith("Finite"):
-        lines.append("Greedy policies find the best arm in the end: there is no decoy.")
-    elif rival is not None:
-        lines.append("There is no decoy for greedy policies, though models may come close to one.")
-    return "\n".join(lines)
+        return (
+            "A greedy policy, which always plays the arm that looks best, can fail: it may settle on "
+            f"{few(labels_of(data['decoys']))}, because nothing that it sees there contradicts it (a "
+            "decoy)."
+        )
+    if data["structure"].startswith("Finite"):
+        return (
+            "A greedy policy, which always plays the arm that looks best, finds the best arm in the "
+            "end: there is no decoy."
+        )
+    return (
+        "There is no decoy, an arm on which a greedy policy may settle because nothing that it sees "
+        "there contradicts it; but some models may come close to having one."
+    )
 
 
 def _classes_text(classes: dict[str, Any]) -> str:
     meaning = {
-        "worst_case": "worst-case (SUCB is order-optimal)",
-        "optimistic": "optimistic (SAE's bound is of SUCB's order or better)",
-        "constant_regret": "worst-case constant regret (Theorem 6 applies)",
+        "worst_case": "worst-case structures, on which SUCB's regret has the best possible order",
+        "optimistic": "optimistic structures, on which SAE's bound is of the order of SUCB's or better",
+        "constant_regret": "worst-case structures with constant regret, to which Theorem 6 applies",
     }
-    lines = ["Classes of structures:"]
+    lines = ["Does the structure belong to the classes that the paper defines?"]
     for name, words in meaning.items():
         failing = classes["failing"][name]
         lines.append(
-            f"  {words}: " + ("yes" if classes[name] else f"no, because of {few(failing, 3)}")
+            f"  {words}: "
+            + ("yes" if classes[name] else f"no, because of {few(labels_of(failing), 3)}")
         )
     return "\n".join(lines)
 
@@ -286,17 +319,20 @@ def _classes_text(classes: dict[str, Any]) -> str:
 def _lower_text(data: dict[str, Any]) -> str:
     lower = data["lower_bound"]
     head = (
-        "The regret that no policy avoids in the long run if it does well in every model (Graves–Lai, "
-        f"{_rewards_text(data)}):\n  "
+        "What every policy that does well in all models loses in the long run, after n pulls "
+        f"(Graves–Lai, {_rewards_text(data)}):\n  "
     )
     if lower["constant"] == "inf":
-        return head + "no allocation of pulls refutes all confusing models."
+        return f"{head}more than any multiple of log n: no pulls refute all models with other best arms."
     if lower["constant"] == 0.0:
-        return head + "0, growth with log n is not forced."
-    pulls = [f"{arm} {count:.4g}" for arm, count in lower["allocation"].items() if count > 0.0]
+        return f"{head}at least 0: nothing forces the regret to grow with log n."
+    arms = labels_of([*lower["allocation"]])
+    counts = zip(arms, lower["allocation"].values(), strict=True)
+    pulls = [f"{count:.4g} of {arm}" for arm, count in counts if count > 0.0]
     return (
-        f"{head}{lower['constant']:.6g} log n, n being the number of pulls\n"
-        f"  pulls, in units of log n: {few(pulls)}; binding models: {few(lower['binding'])}"
+        f"{head}at least {lower['constant']:.6g} × log n.\n"
+        f"  The cheapest way to do well takes these pulls, in multiples of log n: {few(pulls)}.\n"
+        f"  The models that make these pulls necessary: {few(lower['binding'])}."
     )
 
 
@@ -330,7 +366,7 @@ def _bound_cells(bound: dict[str, Any], reasons: list[str], most: float) -> list
 
 def _vacuous_text(data: dict[str, Any]) -> str:
     return (
-        f"\nvacuous: larger than {data['largest_regret']:,.1f}, what {data['horizon']:,} pulls of the "
-        "worst arm cost (horizon × largest gap), so it says\nnothing at this horizon; --json has the "
-        "value"
+        f"\nvacuous: the bound is larger than {data['largest_regret']:,.1f}, which is what "
+        f"{data['horizon']:,} pulls of the worst arm cost (horizon ×\nlargest gap). So it says nothing "
+        "at this horizon; --json has its value."
     )

@@ -27,20 +27,23 @@ HEADER = (
     "mistaken for",
 )
 MEANINGS = """\
-Regret is how much less the pulls earn than as many pulls of the best arm. For each model the table says:
+The regret is how much less the pulls earn than as many pulls of the best arm would. For each model:
 - smallest gap: how far the mean of the second best arm is below that of the best one.
-- regret can stop: can the regret stop growing? "no": a model with another best arm has the same mean on
-  this model's best arm, so a good policy must go on trying other arms. "yes": nothing rules it out.
-- C log n: the regret that no policy avoids in the long run if it does well in every model, at this
-  horizon (n pulls); C is the constant of Graves and Lai.
-- rough cost: a rule of thumb, no bound: what it costs to pull every arm until its models are refuted.
-- decoys: arms on which a greedy policy can settle, since nothing it sees there contradicts it.
+- regret can stop: can the regret stop growing? "no" means that some model with another best arm has the
+  same mean on this model's best arm, so a good policy must go on trying other arms. "yes" means that
+  nothing of this kind rules it out.
+- C log n: the regret that a policy which does well in every model cannot avoid in the long run. Here n
+  is the horizon, and C is the constant of Graves and Lai.
+- rough cost: a rule of thumb and not a bound: what it costs to pull each arm until the models in which
+  it is best are refuted.
+- decoys: arms on which a greedy policy, which always plays the arm that looks best, may settle because
+  nothing that it sees there contradicts it.
 - mistaken for: the model with another best arm that is hardest to tell from this one, and how far apart
-  the two are on the arm that tells them best."""
+  their means are on the arm that shows it best."""
 VACUOUS = """\
-- vacuous: larger than what as many pulls of the model's worst arm cost, so it says nothing at this
-  horizon."""
-ORDER = "Worst is the largest C log n; where it is equal, the largest rough cost."
+- vacuous: the number is larger than what as many pulls of the model's worst arm cost, so it says nothing
+  at this horizon."""
+ORDER = "The models are sorted by C log n, the largest first; where it is equal, by the rough cost."
 
 
 def overview_data(overview: Overview) -> dict[str, Any]:
@@ -83,14 +86,14 @@ def _head(data: dict[str, Any]) -> str:
     rewards = rewards_text(data["family"], data["sigma"])
     listed = f"\nListed: {data['choice']}." if data["choice"] else ""
     return (
-        f"What to expect from {data['horizon']:,} pulls with {rewards}, whichever model is the true "
-        f"one; the worst first.{listed}"
+        f"What to expect from {data['horizon']:,} pulls ({rewards}) if the model of a row is the true "
+        f"one; the worst come first.{listed}"
     )
 
 
 def _left_out(data: dict[str, Any]) -> list[str]:
     more = len(data["models"]) - MOST_ROWS
-    return [f"… and {more:,} models more that are less hard"] if more > 0 else []
+    return [f"… and {more:,} more models, which are less hard"] if more > 0 else []
 
 
 def _rows(data: dict[str, Any]) -> list[list[str]]:
@@ -118,6 +121,6 @@ def _words(data: dict[str, Any]) -> list[str]:
     models = data["models"]
     if not any(row["mistaken_for"] for row in models):
         return [
-            f"No arm but {models[0]['best_arm']} is best in any model: there is nothing to learn."
+            f"In every model the best arm is {models[0]['best_arm']}, so there is nothing to learn."
         ]
     return [MEANINGS, *([VACUOUS] if any(row["vacuous"] for row in models) else []), ORDER]

@@ -35,8 +35,8 @@ QUANTILES = (0.05, 0.25, 0.75, 0.95)
 class Result:
     """Regret and pulls of several policies over several runs.
 
-    The tables are by policy name. Regret is pseudo-regret, the sum of the gaps of the arms pulled,
-    after each of the `checkpoints`.
+    Its tables are dictionaries by policy name. Regret is pseudo-regret: the sum of the gaps of the arms
+    that were pulled, at each of the `checkpoints`.
     """
 
     checkpoints: Ints
@@ -68,8 +68,8 @@ class Result:
 
         `t` is one of the checkpoints, by default the last. `empty` is the mean number of empty
         confidence sets, `refuted` the share of runs whose rewards refute the policy's structure at level
-        0.01 (`e_values` of 100 or more at the end; nan where there are none). `width` says the
-        confidence radius that each policy used: compare at equal widths.
+        0.01 (`e_values` of 100 or more at the end; nan where there are none). `width` is the confidence
+        radius that each policy used; policies should be compared at equal widths.
         """
         with needs("Result.summary", extra="simulate"):
             import pandas
@@ -141,8 +141,8 @@ class Result:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with everything, the parameters, seed and versions included.
 
-        A row per policy and run. The file appears under its name only once it is complete, and a
-        checksum in it covers all of it.
+        The file has a row for each policy and run. It appears under its name only when it is complete,
+        and contains a checksum of everything.
         """
         write_whole(path, _with_checksum(self._parquet()))
 

@@ -54,18 +54,22 @@ def simulate(
     Run i of the policy named P draws from SeedSequence(seed, spawn_key=(i, crc32(P))): more runs, more
     policies or other workers change nothing else.
 
-    - `checkpoints`: numbers of pulls at which regret is kept, or how many of them, evenly spread.
-    - `workers`: how many runs at a time; None for all cores if compiled, for one if not. Compiled
-      runs share the process (they do without Python's lock); Python runs get processes of their own,
-      so a script needs its `if __name__ == "__main__":`.
+    - `checkpoints`: the numbers of pulls at which regret is kept, or how many such numbers, evenly
+      spread.
+    - `workers`: how many runs are played at the same time. None means all cores for compiled runs and
+      one for Python runs. Compiled runs are threads (they do not hold Python's lock); Python runs get
+      processes of their own, so a script needs its `if __name__ == "__main__":`.
     - `engine`: "compiled" (Numba) or "python", the same code uncompiled. Policies that solve linear
       programs (on polyhedral structures without a closed form) always run in Python.
-    - `planning=False`: reward-driven policies decide pull by pull.
+    - `planning=False`: policies whose choice depends on every reward decide before each pull. The result
+      has the same distribution; it only takes longer.
     - `record_arms`: keep the arm of every pull.
-    - `progress`: a bar on standard error; None for one if that is a terminal and it takes a while.
+    - `progress`: whether to show a bar on standard error. None shows one if that is a terminal and the
+      simulation takes a while.
     - `misfit`: compute the e-value against a policy's structure at the end of each run
-      (`Result.e_values`); None for all structures but polytopes, whose take programs.
-    - `first_run`: the runs are those from this number on, so that more can be added to earlier ones.
+      (`Result.e_values`). None means for all structures except polytopes, where it takes linear and
+      quadratic programs.
+    - `first_run`: the number of the first run, so that more runs can be added to earlier ones.
     """
     policies = _named(policies)
     setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms, misfit)
@@ -97,8 +101,8 @@ def simulate_random(
 ) -> Result:
     """Like `simulate`, with policies and world drawn afresh in each run.
 
-    `draw(rng)` returns them; run i calls it with SeedSequence(seed, spawn_key=(i,)). Each run must
-    draw the same policy names and number of arms.
+    `draw(rng)` returns the policies and the world; in run i, `rng` is made from SeedSequence(seed,
+    spawn_key=(i,)). Each run must draw the same policy names and number of arms.
     """
     numbers = _run_numbers(first_run, runs)
     first = draw(draw_rng(checked_count("seed", seed, least=0), numbers.start))

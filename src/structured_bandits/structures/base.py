@@ -24,10 +24,10 @@ from structured_bandits.warn import warn_user
 class Structure(ABC):
     """A set of candidate models, one of which is (nearly) true.
 
-    Subclasses set `cells`, the parts on which one arm is best: all that a policy ever asks.
-    `reward_range` is where the rewards lie, None if nothing was said, which stands for (0, 1); `prior`
-    are weights of the models, None if nothing was said. Policies, theory and the worlds of experiments
-    take both over unless they are told otherwise.
+    Subclasses set `cells`, the parts on which one arm is best; policies ask nothing else of a structure.
+    `reward_range` is the range in which rewards lie, or None if none was declared, which stands for (0,
+    1); `prior` are weights of the models, or None. Policies, theory and the worlds of experiments use
+    both unless they are told otherwise.
     """
 
     kind: ClassVar[str]
@@ -51,7 +51,7 @@ class Structure(ABC):
 
     @property
     def range_of_rewards(self) -> Range:
-        """Where rewards lie: the `reward_range`, or (0, 1) if nothing was said."""
+        """The range in which rewards lie: the `reward_range`, or (0, 1) if none was declared."""
         return UNIT if self.reward_range is None else self.reward_range
 
     @property
@@ -76,10 +76,10 @@ class Structure(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of kind, models, the arms' names, reward range and prior: who plays alike shares it.
+        """A hash of kind, models, names of arms, reward range and prior.
 
-        What says no more than the default is left out: names that are indices, and a reward range of
-        (0, 1). A prior is in it whenever one is given.
+        Structures on which policies play alike share it. What only repeats a default is left out: names
+        that are indices, and a reward range of (0, 1). A prior is in it whenever one is given.
         """
         return self._fingerprint(said=True)
 
@@ -99,8 +99,8 @@ class Structure(ABC):
     def fingerprints(self) -> tuple[str, ...]:
         """The fingerprint, then those that earlier versions gave the same models and names.
 
-        A snapshot or result that carries any of them belongs to this structure: it names reward range
-        and prior of its policy as well.
+        A snapshot or result that carries any of them belongs to this structure; it also names the reward
+        range and the prior of its policy.
         """
         earlier = [self._fingerprint(said=False), self._first_fingerprint()]
         if self.arm_names == counting(
@@ -150,8 +150,9 @@ class Structure(ABC):
     def models_in(self, box: Box) -> tuple[Any, ...] | None:
         """Return the models inside an open box of means, as a person would list them.
 
-        Of a table their names, of curves intervals of the parameter, of polytopes the names of the
-        pieces that meet the box, of a product such a tuple for each group. None: nobody can list them.
+        For a table these are their names, for curves intervals of the parameter, for polytopes the names
+        of the pieces that meet the box, for a product such a tuple for each group. None means that
+        models of this kind cannot be listed.
         """
         return None
 

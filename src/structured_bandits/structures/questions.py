@@ -178,8 +178,8 @@ class Nearest(NamedTuple):
     """The model of a set that is nearest to the truth, the paper's psi (eq. 2).
 
     `gap` is its distance, the square root of the paper's Psi (eq. 1), infinite if the set is empty;
-    `told_by` is the arm on which the two differ most. If the infimum is not `attained`, models close
-    to `model` come as near as one likes.
+    `told_by` is the arm on which the two differ most. If it is not `attained`, `model` is only a limit:
+    models close to it have distances as close to `gap` as you like.
     """
 
     gap: float

@@ -44,18 +44,20 @@ def check_policy(
     """Raise a `CheckError` unless `policy` does what is asked of every policy.
 
     - `compiled=False` leaves compiled play out, which takes seconds to compile.
-    - `pulls` and `tapes`: how long and how many the tapes of rewards are that it is played on.
-    - `long_pulls`: how long the few are that are played compiled, or taught in whole plans.
-    - `reward_range`: in which the rewards lie; by default what the policy declares, or (0, 1).
+    - `pulls` and `tapes`: how long the tapes of rewards are on which it is played, and how many there
+      are.
+    - `long_pulls`: how long the few tapes are that are played compiled, or told to an agent in whole
+      plans.
+    - `reward_range`: the range in which rewards lie; by default what the policy declares, or (0, 1).
 
-    What is checked: its methods and their parameters; that fresh states share no memory; that plans
-    are plans; that planned and pull-by-pull play, Python and compiled code, shorter horizons and a live
-    agent agree on the arms; that only `rng` is drawn from, and only if the policy is `randomised`; that
-    rewards told one by one or in whole plans, reading an agent, and saving and restoring it change no
-    decision; that agents in several threads do not disturb each other; that the policy itself never
-    changes and can be pickled. A randomised policy may draw differently if it plans ahead, so planned
-    and pull-by-pull play are compared for the others only; if it plays streaks, `plan` and live agents
-    are compared with its pull-by-pull play.
+    These things are checked: its methods and their parameters; that fresh states share no memory; that
+    plans have at least one pull and no negative ones; that planned and pull-by-pull play, Python and
+    compiled code, shorter horizons and a live agent agree on the arms; that only `rng` is drawn from,
+    and only if the policy is `randomised`; that rewards told one by one or in whole plans, reading an
+    agent, and saving and restoring it change no decision; that agents in several threads do not disturb
+    each other; that the policy itself never changes and can be pickled. A randomised policy may draw
+    differently if it plans ahead, so planned and pull-by-pull play are compared for the others only; if
+    it plays streaks, `plan` and live agents are compared with its pull-by-pull play.
     """
     name = type(policy).__name__
     with blamed(f"The form of {name}"):

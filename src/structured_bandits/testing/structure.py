@@ -55,13 +55,13 @@ def check_structure(
     - `pulls`: how long the policies play, and how long data grow.
     - `policies=False`: do not check the library's policies on this structure.
 
-    What is checked: names, fingerprint and pickling; that the cells answer alike with new and with
-    used notes, in threads, and after all the rest; that the whole space has the arms of
-    `structure.best_arms`, a box far away none, and a larger box no fewer; that the optimistic arm
-    is the one with the highest mean among those found; that `choose`, from data that grow, is the
-    optimistic arm from scratch, and stays it as long as `certain_length` says; and `check_policy`
-    for all policies of the library whose questions the structure answers. A question that the cells
-    do not have is left out, but for `fresh_notes` and `best_arms_in`, which it needs.
+    These things are checked: names, fingerprint and pickling; that the cells answer alike with new and
+    with used notes, in threads, and after all the rest; that a box with all means contains the arms of
+    `structure.best_arms`, a box far away none, and a larger box no fewer; that the optimistic arm is the
+    one with the highest mean among those found; that `choose`, from data that grow, gives the optimistic
+    arm computed from scratch, and that this arm stays the choice for as long as `certain_length` says;
+    and `check_policy` for all policies of the library whose questions the structure answers. Questions
+    that the cells do not answer are left out, except `fresh_notes` and `best_arms_in`, which are needed.
     """
     name = type(structure).__name__
     require(

@@ -22,11 +22,11 @@ def reward_tape(
     reward_range: tuple[float, float] = (0.0, 1.0),
     coins: bool = False,
 ) -> Floats:
-    """Return tape `number`, rewards of arms × pulls; the same numbers always give the same tape.
+    """Return the tape with this number, rewards of arms × pulls; a number always gives the same tape.
 
-    With `coins` all rewards are 0 or 1. Tapes 0 and 1 pay the least and the most all the time, on
-    tape 2 all arms pay alike, on tape 3 rewards come in runs, on 4 the bad ones come first and on 5 the
-    good ones; 6 and 7 are random, and so on with other rewards.
+    With `coins` all rewards are 0 or 1. Tapes 0 and 1 pay the least and the most all the time, on tape 2
+    all arms pay alike, on tape 3 rewards come in runs, on 4 the bad ones come first and on 5 the good
+    ones; 6 and 7 are random. Tape 8 is of the same kind as tape 0, tape 9 as tape 1, and so on.
     """
     rng = np.random.default_rng([number, arms, pulls])
     levels = np.array([0.0, 1.0]) if coins else reward_levels(reward_range)

@@ -32,12 +32,12 @@ def check_world(world: Any, *, compiled: bool = True, draws: int = 4000) -> None
     - `compiled=False` leaves compiled play out, which takes seconds to compile.
     - `draws`: how many blocks of each arm are drawn.
 
-    What is checked: that `draw` returns a `Paid` with the number of pulls, and a sum and squares that
-    rewards in the range can have; that the average is the mean which `means` tells; that blocks have
-    the mean and the variance of single draws (or, in a world without chance, their very sum); that
+    These things are checked: that `draw` returns a `Paid` with the number of pulls, and a sum and
+    squares that rewards in the range can have; that the average agrees with `means`; that blocks have
+    the mean and the variance of single draws (or, in a world without chance, exactly their sum); that
     `draw_until` stops where it should; that `draw_delay`, if there is one, draws whole numbers; that
-    Python and compiled code draw the same from the same generator, and from no other; that the world
-    can be pickled. Averages may be off by six standard errors; the seeds are fixed.
+    Python and compiled code draw the same from the same generator, and from no other; that the world can
+    be pickled. Averages may be off by six standard errors; the seeds are fixed.
     """
     name = type(world).__name__
     _check_means(world, name)

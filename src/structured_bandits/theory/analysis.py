@@ -37,12 +37,12 @@ def analyse(structure: Structure, truth: Any, tolerance: float = 1e-9) -> Analys
 def analyse(
     structure: Structure, truth: Any = None, tolerance: float = 1e-9
 ) -> Analysis | Overview:
-    """Return what the structure promises if `truth` is the true model; without one, for each model.
+    """Return what theory says if `truth` is the true model; without one, for each model as the truth.
 
     `truth` is a model of a finite structure (index or name), a parameter of a curve structure, a place
-    of a polyhedral one (`structure.at(parameter)`), or a vector of means. Means that
-    differ by no more than `tolerance` count as equal. Without a truth the answer is that of `overview`,
-    which has more options: a row for each model, the worst first.
+    of a polyhedral one (`structure.at(parameter)`), or a vector of means. Means that differ by no more
+    than `tolerance` count as equal. Without a truth the answer is that of `overview`, which has more
+    options: a row for each model, the worst first.
 
     >>> from structured_bandits import FiniteStructure, analyse
     >>> types = FiniteStructure([[0.75, 0.25], [0.75, 1.0]], arms=["tea", "coffee"])
@@ -84,7 +84,7 @@ class Analysis:
     def optimistic_models(self, arm: int | str) -> tuple[Any, ...]:
         """Return the models in which `arm` is best and better than the truth's best arm (Theta+_i).
 
-        Indices of a finite structure; intervals of the parameter of a curve structure.
+        For a finite structure these are indices, for a curve structure intervals of the parameter.
         """
         return self.distances.optimistic(self.structure.arm_index(arm))
 
@@ -94,11 +94,11 @@ class Analysis:
         using: Iterable[int | str] | None = None,
         optimistic: bool = False,
     ) -> Nearest:
-        """Return the model with best arm `arm` that is hardest to tell from the truth.
+        """Return the model in which `arm` is best that is hardest to tell from the truth.
 
-        `using` are the arms that may be pulled to tell them apart (default: all of `best_arms`);
-        `optimistic` looks only at models better than the truth. The squared `gap` is the paper's
-        Psi(Theta*_i, A'), resp. Psi(Theta+_i, A'); `model` is its psi.
+        `using` are the arms that may be pulled to tell them apart (by default all of `best_arms`); with
+        `optimistic` only models with a higher best mean than the truth count. The squared `gap` is the
+        paper's Psi(Theta*_i, A'), resp. Psi(Theta+_i, A'); `model` is its psi.
         """
         if isinstance(using, str):
             raise StructureError(f"using={using!r}: expected a list of arms")
@@ -113,9 +113,9 @@ class Analysis:
 
     @property
     def gamma_star(self) -> float:
-        """The distance Gamma_* of the rival; positive: Assumption 1 holds, infinite: no rival.
+        """The distance Gamma_* of the rival, infinite if there is none. If positive, Assumption 1 holds.
 
-        If it is positive, constant regret is possible: ASAE has it (Theorem 5).
+        Then constant regret is possible, and ASAE reaches it (Theorem 5).
         """
         return self._record.gamma_star
 
@@ -123,18 +123,19 @@ class Analysis:
     def confusing_models(self) -> tuple[Model, ...]:
         """Models with another best arm that pulls of the best arm can never refute.
 
-        Those of the Graves-Lai set; of an interval of such models the two ends are given.
+        They are the models that the Graves-Lai bound is about. For an interval of such models its two
+        ends are given.
         """
         return self._record.confusing_models
 
     @property
     def constant_regret_possible(self) -> bool:
-        """Is there no confusing model? One would rule constant regret out (errata, I-14).
+        """Is there no confusing model? A confusing model rules out constant regret (errata, I-14).
 
-        With `gamma_star` > 0 it is attained by ASAE; with `gamma_star` = 0 and no confusing model it
-        is neither ruled out nor shown by the paper (known best means are such a case). A confusing
-        model that excludes an outcome, such as a Bernoulli mean of 0 or 1, can be refuted at no cost;
-        this answer does not know the family of rewards, `lower_bound` does.
+        With `gamma_star` > 0 ASAE reaches constant regret. With `gamma_star` = 0 and no confusing model,
+        the paper neither rules it out nor shows it; a known best mean is such a case. A confusing model
+        that excludes an outcome, such as one with a Bernoulli mean of 0 or 1, can be refuted at no cost.
+        This property does not know the family of rewards and counts such models; `lower_bound` does not.
         """
         return not self.confusing_models
 
@@ -142,7 +143,8 @@ class Analysis:
     def decoys(self) -> tuple[int, ...]:
         """Arms with a model in which they are best and have their true mean.
 
-        A greedy policy can settle on such an arm: nothing it sees contradicts that model.
+        A greedy policy can settle on such an arm, because nothing that it sees there contradicts the
+        model.
         """
         return self._record.decoys
 
@@ -150,8 +152,8 @@ class Analysis:
     def self_identifiable(self) -> bool:
         """Is there no decoy?
 
-        If so, and if there are finitely many models, a greedy policy finds the best arm in the end. On
-        a curve models can still come close to a decoy.
+        If so, and if there are finitely many models, a greedy policy finds the best arm in the end. On a
+        curve there can still be models that come close to making an arm a decoy.
         """
         return not self.decoys
 
@@ -162,16 +164,16 @@ class Analysis:
 
     @property
     def costly_arms(self) -> tuple[int, ...]:
-        """The arms with a positive gap that are best in some model: those that cost regret."""
+        """The arms with a positive gap that are best in some model; only these cost regret."""
         return self._record.costly_arms
 
     def elimination(
         self, horizon: int, beta: float = 1.0, largest_gap: float | None = None
     ) -> Elimination:
-        """Return when SAE drops which arm, and with whose help (Section 3.2).
+        """Return in which phase SAE drops each arm, and which arms help (Section 3.2 of the paper).
 
-        `largest_gap` is where elimination starts: the width of the range of rewards, by default of the
-        one that the structure declares.
+        `largest_gap` is the first threshold of elimination. By default it is the width of the range of
+        rewards that the structure declares.
         """
         horizon = checked_count("horizon", horizon, least=2)
         beta = checked_at_least("beta", beta, 1.0)
@@ -190,10 +192,10 @@ class Analysis:
     ) -> Classes:
         """Return to which of the paper's classes of structures this one belongs.
 
-        `factor` and `arms` concern the optimistic class: by which factor Psi may be smaller than with
-        optimistic models only (4 gives the class up to order, I-9), and whether it is taken over the
-        "helpers" A*_i or over the "pair" {i, i*}, which is what ASAE needs (I-10). `largest_gap` is that
-        of `elimination`.
+        `factor` and `arms` concern the optimistic class. `factor` is by how much Psi over all models may
+        be smaller than over optimistic models only; 4 gives the class up to constants (I-9). `arms` says
+        whether Psi is taken over the "helpers" A*_i or over the "pair" {i, i*}, which is what ASAE needs
+        (I-10). `largest_gap` is that of `elimination`.
         """
         factor = checked_at_least("factor", factor, 1.0)
         if arms not in ("helpers", "pair"):
@@ -208,8 +210,9 @@ class Analysis:
         method: str = "planes",
         reward_range: tuple[float, float] | None = None,
     ) -> LowerBound:
-        """Return the Graves-Lai bound: no consistent policy's regret grows slower than this.
+        """Return the Graves-Lai bound on the growth of regret.
 
+        In the long run, the regret of every policy that does well in all models grows at least so fast.
         `family` is "bernoulli" or "gaussian". Bernoulli rewards are the ends of the `reward_range`, by
         default of the one that the structure declares; `sigma` is the standard deviation of Gaussian
         rewards, by default half the width of that range. The `method` is "planes" (cutting planes, for
@@ -235,13 +238,13 @@ class Analysis:
         """Return the upper bounds of these policies and the lower bounds at `horizon`, as a table.
 
         `policies` is one of them, several, or several by name; by default they have the parameters of
-        the theorems. A row says what the bound is, its `value` with corrected constants, whether its
-        conditions hold and if not, why, the value with the constants `printed` in the paper and the
-        erratum that explains the difference. No regret exceeds horizon × largest gap: a bound above
-        that is `vacuous`, and `capped` at it.
-        `convergence` is the constant c of Theorem 6, which concerns policies that play arm i at most
-        c log(t) / Delta_i^2 times in t pulls, in every model; by default the squared width of the range
-        of rewards that the structure declares, 1 for rewards in [0, 1].
+        the theorems. A row names the bound and has its `value` with corrected constants, whether its
+        conditions hold (`valid`) and if not, `why_not`, the value with the constants `printed` in the
+        paper, and the `erratum` that explains the difference. No regret exceeds horizon × largest gap; a
+        bound above that is `vacuous`, and `capped` has that number instead. `convergence` is the
+        constant c of Theorem 6, which concerns policies that play arm i at most c log(t) / Delta_i^2
+        times in t pulls, in every model; by default the squared width of the range of rewards that the
+        structure declares, 1 for rewards in [0, 1].
         """
         from structured_bandits.theory.bounds import bounds_table
 

@@ -13,13 +13,14 @@ from structured_bandits.theory.elimination import Elimination
 
 @dataclass(frozen=True)
 class Classes:
-    """Which classes hold the structure, and which arms keep it out of the first three.
+    """To which of the paper's classes the structure belongs; `failing` has the arms that keep it out.
 
     `worst_case` (Omega^wc, Section 2): the hardest optimistic models differ from the truth on one arm
-    only; SUCB is order-optimal. `optimistic` (Omega^opt, Section 3.3): the hardest models are
-    optimistic; SAE's bound is no worse than SUCB's, up to constants. `constant_regret` (Omega^cr,
-    Section 5): Theorem 6 applies. `assumption1`: Gamma_* > 0. `unconfused`: no model with another best
-    arm agrees with the truth on the best arm, which is all that is necessary (I-14).
+    only, and SUCB's regret has the best possible order. `optimistic` (Omega^opt, Section 3.3): the
+    hardest models are optimistic, and SAE's bound is no worse than SUCB's, up to constants.
+    `constant_regret` (Omega^cr, Section 5): Theorem 6 applies. `assumption1`: Gamma_* > 0. `unconfused`:
+    no model with another best arm agrees with the truth on the best arm, which is the necessary
+    condition for constant regret (I-14).
     """
 
     worst_case: bool

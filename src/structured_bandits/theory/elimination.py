@@ -23,9 +23,10 @@ class Elimination:
     """The sets of each phase h = 0, 1, …, and what follows for each arm.
 
     `active[h]` (the paper's A_h) holds the arms that may be played in phase h, `removed[h]` those that
-    are surely gone after it, `guaranteed[h]` those that are surely played in it. `last_phase[arm]` is
-    the last phase in which an arm may be played, infinite for arms that never leave. `helpers[arm]`
-    (the paper's A*_i) are the arms whose pulls are sure to help to remove an arm, itself among them.
+    are surely dropped at its end, `guaranteed[h]` those that are surely played in it. `last_phase[arm]`
+    is the last phase in which an arm may be played, infinite for arms that are never dropped.
+    `helpers[arm]` (the paper's A*_i) are the arms that are surely played until an arm is dropped, so
+    that their pulls help to drop it; the arm itself is among them.
     """
 
     horizon: int

@@ -26,7 +26,7 @@ MOST_MODELS = 2_000  # listed unasked: the time grows with the square of their n
 
 
 class ModelRow(NamedTuple):
-    """What is to be expected if one model is true.
+    """What to expect if one model is the true one.
 
     - `model`, as `analyse` takes a truth, and its `name`;
     - `smallest_gap`: how far the second best mean is below the best (nan with a single arm);
@@ -36,8 +36,8 @@ class ModelRow(NamedTuple):
       less: then the bound is `vacuous`;
     - `mistaken_for`: the model with another best arm that is hardest to tell from this one, None if
       there is none; `difference`: how far apart they are on the arm that tells them best;
-    - `rough_cost`: a rule of thumb, no bound: what it costs to pull each arm until a confidence radius
-      sqrt(4 sigma² log n / pulls) is as small as the difference of its hardest model.
+    - `rough_cost`: a rule of thumb and not a bound: what it costs to pull each arm until a confidence
+      radius sqrt(4 sigma² log n / pulls) is as small as the difference of its hardest model.
     """
 
     model: Any
@@ -75,16 +75,18 @@ def overview(
     progress: bool | None = None,
     reward_range: tuple[float, float] | None = None,
 ) -> Overview:
-    """Return what the structure promises for each model, the worst first.
+    """Return what theory says about each model as the truth, the worst model first.
 
     - `models`: those to list, given as `analyse` takes a truth. By default all models of a table (up to
       2,000), and the middle of each cell of a curve structure, a cell being an interval of the parameter
-      on which one arm is best: nearer to its ends a truth can be harder. Polytopes have too many.
+      on which one arm is best: nearer to its ends a truth can be harder. Polytopes have infinitely many
+      models, so they must be given.
     - `horizon`: the number of pulls at which models are compared.
     - `family`, `sigma`, `reward_range`: the rewards of the Graves-Lai constant, as in
       `Analysis.lower_bound`: by default in the range that the structure declares, sigma half its width.
-    - `tolerance`: means that differ by no more count as equal.
-    - `progress`: a bar on standard error; None for one if that is a terminal and it takes a while.
+    - `tolerance`: means that differ by no more than this count as equal.
+    - `progress`: whether to show a bar on standard error. None shows one if that is a terminal and it
+      takes a while.
 
     >>> from structured_bandits import FiniteStructure, overview
     >>> types = FiniteStructure([[0.8, 0.9], [0.8, 0.5]], models=["coffee drinkers", "others"])
@@ -114,9 +116,9 @@ def overview(
 class Overview:
     """The rows of all models, the worst first.
 
-    Worst is where most regret is `forced` at the horizon by the Graves-Lai bound; where that is equal,
-    as it is for all models that force none, the `rough_cost` decides. `choice` says how the models were
-    chosen ("" if these are all).
+    The worst model is the one where the Graves-Lai bound says that most regret is `forced` at the
+    horizon. Where this is equal, for example 0, the `rough_cost` decides. `choice` says how the models
+    were chosen ("" if they are all models).
 
     >>> from structured_bandits import FiniteStructure, analyse
     >>> types = FiniteStructure([[0.8, 0.9], [0.8, 0.5]], models=["coffee drinkers", "others"])
@@ -125,7 +127,7 @@ class Overview:
     Overview(2 models of FiniteStructure(2 models × 2 arms, 2 arms best in some model), hardest 'others')
     >>> row = everything.table[0]
     >>> row.best_arm, row.mistaken_for, row.constant_regret_possible, round(row.constant, 3)
-    ('1', 'coffee drinkers', False, 0.587)
+    ('0', 'coffee drinkers', False, 0.587)
     """
 
     def __init__(

@@ -29,10 +29,10 @@ from structured_bandits.structures.reward_ranges import Range
 class BoxStructure(Structure):
     """Models whose means are known up to margins: each is a closed box around a row of a table.
 
-    `sb.around` makes it and says what the arguments are. An arm is best in a vector of means of a box if
-    it is strictly better than all others, but for arms that equal it in the whole box; of those the
-    lowest counts. So a box without margins is a model of a `FiniteStructure`, and one with margins a
-    piece of a `PolyhedralStructure`. `rows` holds the table around which the boxes are.
+    `sb.around` makes it and says what the arguments are. An arm is best in a vector of means if it is
+    strictly better than all others. (If arms are equal in the whole box, the lowest of them stands for
+    all.) So a box without margins is a model of a `FiniteStructure`, and one with margins a piece of a
+    `PolyhedralStructure`. `rows` holds the table around which the boxes are.
     """
 
     kind = "boxes"

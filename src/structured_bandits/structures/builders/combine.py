@@ -40,9 +40,10 @@ def union(
     arms: Sequence[str] | None = None,
     reward_range: Range | None = None,
 ) -> PolyhedralStructure:
-    """Return the structure of all models of several: one of them holds, it is not known which.
+    """Return the structure that has all models of several structures.
 
-    Rewards lie in the least range that holds all that the parts declare, unless one is given.
+    It says that one of the structures is right, but not which one. Rewards lie in the smallest range
+    that contains all ranges which the parts declare, unless one is given.
     """
     structures = _checked(structures)
     pieces = [
@@ -62,8 +63,8 @@ def intersection(
 ) -> PolyhedralStructure:
     """Return the models that all of the structures share, and that satisfy all constraints.
 
-    Pieces that share nothing are dropped; if nothing is left, that is an error. Rewards lie in what the
-    ranges that the structures declare have in common, unless one is given.
+    Pieces that share nothing are dropped; if nothing is left, that is an error. Rewards lie in the
+    common part of the ranges that the structures declare, unless a range is given.
     """
     several = _checked([structures] if isinstance(structures, Structure) else structures)
     wanted = [constraints] if isinstance(constraints, Constraint) else constraints
@@ -100,9 +101,9 @@ def product(
 ) -> PolyhedralStructure:
     """Return the structure of independent groups of arms, each with its own structure.
 
-    Pulls of one group say nothing of the others (regional bandits). Arms are numbered through. Rewards
-    lie in the least range that holds all that the groups declare, unless one is given; the priors are
-    those of the groups.
+    Pulls of one group say nothing about the others (regional bandits). Arms are numbered from group to
+    group. Rewards lie in the least range that holds all that the groups declare, unless one is given;
+    the priors are those of the groups.
     """
     structures = _checked(structures, same_arms=False)
     names = joined_names(structures) if arms is None else arms
@@ -117,9 +118,9 @@ def scaled(
 ) -> PolyhedralStructure:
     """Return the structure with every mean multiplied by a factor of its arm.
 
-    What a price earns is the price times a demand that is known to fall with it. If the structure
-    declares a range of rewards, its ends are multiplied too, unless another one is given; the range of
-    all arms is the least that holds each of theirs.
+    For example, what a price earns is the price times the demand, and the demand is known to fall with
+    the price. If the structure declares a range of rewards, its ends are multiplied too, unless another
+    one is given; the range of the structure is the smallest that contains those of all arms.
     """
     (structure,) = _checked([structure])
     values = numbers(factors)

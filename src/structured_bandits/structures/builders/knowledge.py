@@ -37,7 +37,7 @@ def unstructured(
     arms: Arms = None,
     reward_range: Range | None = None,
 ) -> PolyhedralStructure:
-    """Return the structure that knows nothing: every mean lies between `low` and `high`.
+    """Return the structure that says nothing: every mean may lie anywhere from `low` to `high`.
 
     By default these are the ends of the `reward_range`, which is (0, 1) unless given.
 
@@ -123,8 +123,8 @@ def monotone(
 ) -> PolyhedralStructure:
     """Return the structure in which no mean is below that of the arm before it (or above, if falling).
 
-    One arm is best then; the structure is worth something as a part of others (a demand that falls
-    with the price, see `scaled`).
+    By itself it is of little use, since the first or the last arm is then best. It is meant as a part of
+    other structures, such as a demand that falls with the price (see `scaled`).
     """
     count = _arm_count(n_arms)
     if not isinstance(decreasing, bool):
@@ -174,9 +174,9 @@ def unimodal(
     """Return the structure in which means fall with the distance from the best arm.
 
     From every arm there is a path along `edges` (pairs of arms, from 0) on which means rise to the best
-    arm; by default arms stand in a row. Each piece has one peak and one spanning tree; a graph with
-    many cycles has too many of them and is refused, as are arms (more than 310 in a row) whose pieces
-    would not fit the memory.
+    arm; by default arms stand in a row. Each piece of the structure has one peak and one spanning tree.
+    A graph with many cycles has too many spanning trees and is refused; so are too many arms (more than
+    310 in a row), because the pieces would take too much memory.
 
     >>> unimodal(4)
     PolyhedralStructure(4 pieces × 4 arms, 4 arms best in some model)
@@ -208,7 +208,7 @@ def known_best_mean(
     arms: Arms = None,
     reward_range: Range | None = None,
 ) -> PolyhedralStructure:
-    """Return the structure in which the best mean is known to be `value`, but not whose it is."""
+    """Return the structure in which the best mean is known to be `value`, but not which arm has it."""
     bottom, _ = _ends(low, None, reward_range)
     if not bottom < checked_number("value", value):
         raise StructureError(f"value={value!r}: expected more than low={bottom!r}")

@@ -25,9 +25,9 @@ def around(
 
     `table` is a `FiniteStructure` or what it takes (models × arms). `margins` says by how much its means
     may be wrong, either way: a number, one for each arm, or one for each mean (models × arms), such as
-    two standard errors. What would leave the range from `low` to `high`, by default that of the rewards,
-    is cut off; a mean of the table that is outside itself stays a possible one. With margins of 0 it
-    plays as the table does.
+    two standard errors. Intervals are cut to the range from `low` to `high`, by default the range of
+    rewards; but a mean of the table that is itself outside stays possible. With margins of 0, policies
+    play as on the table.
 
     >>> types = around([[0.8, 0.3], [0.2, 0.7]], 0.1, arms=["tea", "coffee"], models=["A", "B"])
     >>> types
@@ -46,8 +46,8 @@ def mixtures(
 ) -> MixtureStructure:
     """Return the structure of all mixtures of the rows of a table, their convex hull.
 
-    `table` is a `FiniteStructure` or what it takes (models × arms). An audience of several types of
-    customers, of unknown shares, has the means of a mixture, not those of one of the types.
+    `table` is a `FiniteStructure` or what it takes (models × arms). If customers of several types come
+    mixed, in unknown shares, the means are those of a mixture, and not those of one of the types.
 
     >>> audience = mixtures([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"], models=["A", "B"])
     >>> audience.means({"A": 30, "B": 70})

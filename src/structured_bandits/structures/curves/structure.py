@@ -72,10 +72,11 @@ class Piece:
 class CurveStructure(Structure):
     """Models indexed by a number, with means that are linear on each piece; exact, without a grid.
 
-    Pieces may leave gaps but not overlap. An arm counts as best where it is strictly so: isolated
-    ties, such as the borders between two arms, never make an arm best. `prior` are positive weights, one
-    for each piece in the order given, and `reward_range` is where rewards lie, (0, 1) unless given;
-    policies and theory take both over. The structure has pieces and weights in order of the parameter.
+    There may be gaps between pieces, but pieces must not overlap. An arm counts as best only where it is
+    strictly best, so at a border, where two arms tie, none of them is. `prior` are positive weights, one
+    for each piece in the order given, and `reward_range` is the range in which rewards lie, (0, 1)
+    unless given; policies and theory use both unless they are told otherwise. The structure keeps pieces
+    and weights in the order of the parameter.
 
     >>> demand = CurveStructure([Piece(0, 1, [0.9, 0.5], [0.1, 0.5], closed="both")])
     >>> demand.means(0.25)
@@ -153,7 +154,7 @@ class CurveStructure(Structure):
     def models_in(self, box: Box) -> tuple[tuple[float, float], ...]:
         """Return the intervals of the parameter that are inside an open box of means.
 
-        Whether an end belongs to its interval is not said. Intervals that touch are one.
+        The answer does not say whether an end belongs to its interval. Intervals that touch are joined.
         """
         cells = self.cells
         found: list[tuple[float, float]] = []

@@ -28,13 +28,14 @@ def load_structure(
 ) -> Structure:
     """Read a structure from a `.csv` file (models x arms) or a `.toml` file.
 
-    The TOML file names its `kind` and has what that kind needs, such as `positions` and `constant` of
+    The TOML file names its `kind` and has what that kind needs, such as `positions` and `constant` for
     "lipschitz". Without a kind it holds curves: a table `[[pieces]]` for each `Piece`, with its `start`,
-    `end`, `at_start`, `at_end` and, if wanted, `closed`. In both `arms` may name the arms, and
-    `reward_range` say where rewards lie.
+    `end`, `at_start`, `at_end` and, if wanted, `closed`. In both cases `arms` may name the arms, and
+    `reward_range` may say in which range rewards lie.
 
-    A CSV file has no room for more than a table. So `header=True` says that its first line holds names
-    even if they look like means, and `prior` and `reward_range` are those of `FiniteStructure`.
+    A CSV file holds only the table. Everything else is said by arguments: `header=True` says that the
+    first line holds names even if they look like means, and `prior` and `reward_range` are those of
+    `FiniteStructure`.
     """
     said = {"header": header, "prior": prior, "reward_range": reward_range}
     return _load(Path(path), said, (file_id(path),))

@@ -39,9 +39,9 @@ class FiniteStructure(Structure):
 
     `means` is a table of models x arms; the best arm of a model is the lowest index among its
     largest means. Models and arms are counted from 0, and called "0", "1", … unless names are
-    given. Of a data frame the columns name the arms and the index names the models, unless they only
-    count. `prior` are positive weights, one for each model, and `reward_range` is where rewards lie,
-    (0, 1) unless given; policies and theory take both over.
+    given. In a data frame the columns name the arms and the index names the models, unless they are mere
+    numbers 0, 1, …. `prior` are positive weights, one for each model, and `reward_range` is the range in
+    which rewards lie, (0, 1) unless given; policies and theory use both unless they are told otherwise.
 
     >>> types = FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"], models=["A", "B"])
     >>> types.best_arms
@@ -90,8 +90,8 @@ class FiniteStructure(Structure):
         """Read a CSV file: a header with arm names, a row per model.
 
         The first column holds model names if its header is empty or "model", or if no cell of it is
-        a number. A first line that looks like means of such rewards is refused; `header=True` says that
-        its numbers are names, such as prices.
+        a number. If the first line looks like means, the file is refused, because it may lack a header;
+        `header=True` says that these numbers are names, such as prices.
         """
         means, arms, models = read_table(path, header, reward_range)
         return cls(means, arms, models, prior, reward_range)
@@ -100,7 +100,7 @@ class FiniteStructure(Structure):
     def from_frame(
         cls, frame: pandas.DataFrame, prior: Any = None, reward_range: Range | None = None
     ) -> FiniteStructure:
-        """Take a data frame, as the constructor does: columns name arms, the index names models."""
+        """Return the structure of a data frame: columns name arms, the index names models."""
         return cls(frame, prior=prior, reward_range=reward_range)
 
     def _facts(self) -> Iterable[Any]:

@@ -21,8 +21,8 @@ SMALLEST_SHARE = 5e-4  # of a row that is named: one of 0.05 % or more
 class MixtureStructure(PolyhedralStructure):
     """All weighted averages of the rows of a table; the parameters are the weights of the rows.
 
-    `sb.mixtures` makes it. Rows that are averages of others are kept, since users know them by name:
-    the same means then have several weights, and one of them is reported.
+    `sb.mixtures` makes it. Rows that are averages of others are kept, since users know them by name. The
+    same means can then have several weightings; one of them is reported.
     """
 
     def __init__(

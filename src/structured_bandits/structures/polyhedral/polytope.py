@@ -23,8 +23,9 @@ class Polytope:
     >>> square.means([0.5, 0.25])
     array([0.5 , 0.25])
 
-    `known` keeps facts that follow from the numbers and are dear to find (`differences`). An entry is
-    set once it is complete, in one step, and would come out the same again: threads may share it.
+    `known` keeps facts that follow from the numbers and take long to compute (`differences`). An entry
+    is set in one step when it is complete, and would be the same if computed again, so threads may share
+    it.
     """
 
     def __init__(

@@ -35,14 +35,16 @@ class Place:
 class PolyhedralStructure(Structure):
     """A union of polytopes of models, in each of which the means are affine in the parameters.
 
-    An arm is best in a model if it is strictly better than all others, but for arms that equal it in the
-    whole piece; of those the lowest counts. Tolerances are absolute (1e-9, means of order one). Policies
-    that need linear programs run on the Python engine; where constraints concern only means and
-    differences of two means there is a closed form, which is compiled. `reward_range` is where rewards
-    lie, (0, 1) unless given; policies and theory take it over.
+    An arm is best in a model if it is strictly better than all others. (If arms are equal in the whole
+    piece, the lowest of them stands for all.) Tolerances are absolute, 1e-9, and made for means of the
+    size of 1. Policies that need linear programs run on the Python engine; where constraints concern
+    only means and differences of two means there is a closed form, which is compiled. `reward_range` is
+    the range in which rewards lie, (0, 1) unless given; policies and theory use it unless they are told
+    otherwise.
 
-    What is found out about a structure is kept with it (`polytope_cells`, `mean_ranges`). These are
-    facts about its models and never of a run: threads that ask at once may find one twice, alike.
+    Facts that were computed about a structure are kept with it (`polytope_cells`, `mean_ranges`). They
+    concern its models and never a run, so threads may share a structure; two that ask at the same time
+    may compute a fact twice, with the same result.
 
     >>> square = Polytope([[1, 0], [0, 1]], rows=[[1, 0], [0, 1]], lower=0.0, upper=1.0)
     >>> PolyhedralStructure([square], arms=["left", "right"])
