@@ -254,8 +254,9 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments and say which of its claims hold.
 
-    IDS are fig1-left, fig1-right, fig2a to fig2d, fig2a-long, fig3a to fig3c and wagp; all if none is
-    given. A run that was stopped continues where it was.
+    IDS are fig1-left, fig1-right, fig2a to fig2d, fig2a-long, fig3a to fig3c, wagp-left, wagp-flat and
+    wagp-right, or what several of them begin with: fig2, wagp. All are run if none is given. A run that
+    was stopped continues where it was.
     """
     from structured_bandits.experiments.paper.reproduce import reproduce as run
     from structured_bandits.experiments.saved_runs import RunOptions

@@ -132,6 +132,17 @@ class Result:
             ignore_index=True,
         )
 
+    def __repr__(self) -> str:
+        from structured_bandits.simulation.regret_table import regret_table
+
+        table = regret_table(self)
+        return "\n\n".join(part for part in (table.title, table.text()) if part)
+
+    def _repr_html_(self) -> str:
+        from structured_bandits.simulation.regret_table import regret_table
+
+        return regret_table(self).html()
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw mean regret with its 95 % band and the median; return the axes."""
         from structured_bandits.plots.regret import draw_regret
