@@ -277,6 +277,11 @@ def reproduce(
     type=click.Path(file_okay=False, path_type=Path),
     help="Where results go; results/NAME beside the file.",
 )
+@click.option(
+    "--allow-code",
+    is_flag=True,
+    help='Let the file run Python code: policies of your own, policy = "module:Class".',
+)
 def compare(
     file: Path,
     preset: str | None,
@@ -284,6 +289,7 @@ def compare(
     seed: int,
     workers: int | None,
     out: Path | None,
+    allow_code: bool,
 ) -> None:
     """Compare policies on a structure of your own; FILE is a TOML file (see `init`)."""
     from structured_bandits.experiments.paper.structures import STRUCTURES
@@ -293,7 +299,7 @@ def compare(
 
     with _complaints(), warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # errors say what matters
-        experiment = read_experiment(file, preset, STRUCTURES)
+        experiment = read_experiment(file, preset, STRUCTURES, allow_code)
         name = file.stem if file.stem.strip(".") else "experiment"  # "..." would lead elsewhere
         folder = out or file.parent / "results" / name
         run(experiment, RunOptions(folder, runs, seed, workers), click.echo)
