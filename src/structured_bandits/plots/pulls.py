@@ -17,6 +17,7 @@ from structured_bandits.plots.labels import (
     plain,
 )
 from structured_bandits.simulation.result import Result, mean_interval
+from structured_bandits.structures.base import labels_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +60,7 @@ def draw_pulls(
             label=legend_label(plain(name)),
             error_kw={"lw": 0.8, "ecolor": "0.4"},
         )
-    name_ticks(ax, range(len(arms)), [f"arm {plain(arm_names[arm], 12)}" for arm in arms])
+    name_ticks(ax, range(len(arms)), [plain(labels_of(arm_names)[arm], 12) for arm in arms])
     ax.yaxis.set_major_formatter(NUMBERS)
     ax.set_ylabel("mean pulls")
     legend_below(ax, f"mean of {result.runs} runs, 95 % interval")

@@ -63,10 +63,10 @@ def _draw_curves(
     cells = structure.cells
     for cell, arm in enumerate(cells.best):
         ax.axvspan(cells.start[cell], cells.end[cell], color=f"C{arm % 10}", alpha=0.08, lw=0)
-    for arm, name in enumerate(structure.arm_names):
+    for arm, name in enumerate(structure.arm_labels):
         style = {"color": f"C{arm % 10}", "ls": STYLES[arm % len(STYLES)], "lw": 1.8}
         for number, piece in enumerate(structure.pieces):
-            label = f"arm {plain(name)}" if number == 0 else None
+            label = plain(name) if number == 0 else None
             marker = "o" if piece.is_point else None
             ends = [piece.at_start[arm], piece.at_end[arm]]
             ax.plot([piece.start, piece.end], ends, label=label, marker=marker, **style)  # type: ignore[arg-type]
