@@ -13,7 +13,7 @@ from structured_bandits.report.tables import (
     rewards_text,
 )
 from structured_bandits.simulation.result import Result
-from structured_bandits.text_tables import table_text
+from structured_bandits.text_tables import number, table_text
 from structured_bandits.theory.analysis import Analysis
 
 MOST_ARMS = 30  # rows of the table of arms
@@ -182,7 +182,7 @@ def _arms_text(data: dict[str, Any]) -> str:
     arms = sorted(data["arms"], key=lambda arm: (not arm["ever_best"], arm["gap"]))
     for arm in arms[:MOST_ARMS]:
         rows.append(
-            [arm["arm"], f"{arm['mean']:.4g}", f"{arm['gap']:.4g}", *_hardness_cells(arm, data)]
+            [arm["arm"], number(arm["mean"]), number(arm["gap"]), *_hardness_cells(arm, data)]
         )
     more = len(arms) - MOST_ARMS
     note = f"\n… and {more} arms more (all of them with --json)" if more > 0 else ""
@@ -200,8 +200,8 @@ def _hardness_cells(arm: dict[str, Any], data: dict[str, Any]) -> list[str]:
     limit = "" if hardest["attained"] else " (a limit)"
     return [
         f"{hardest['model']}{limit}",
-        f"{hardest['gap']:.4g} on {hardest['told_by']}",
-        f"{optimistic['gap']:.4g}" if optimistic else "none",
+        f"{number(hardest['gap'])} on {hardest['told_by']}",
+        number(optimistic["gap"]) if optimistic else "none",
         f"{arm['last_phase']:g}",
         few(arm["helpers"], most=3),
     ]
@@ -238,17 +238,17 @@ def _regret_text(data: dict[str, Any]) -> str:
         )
     if rival is None:
         lines = ["Every model has the same best arm: there is nothing to learn."]
-    elif gamma == "inf" or gamma > 0.0:
+    elif not _vanishes(gamma):
         lines = [
-            f"Constant regret: possible. Gamma_* = {gamma:.4g} (model {rival['model']}): pulls of the "
-            "best arm refute every model with another one."
+            f"Constant regret: possible. Gamma_* = {_limited(gamma)} (model {rival['model']}): pulls of "
+            "the best arm refute every model with another one."
         ]
     elif data["constant_regret_possible"]:
         lines = [
             "Constant regret: not ruled out, but not guaranteed either. Models with another best arm "
             "come arbitrarily near on the best arm (Gamma_* = 0), none agrees with it."
         ]
-    elif data["lower_bound"]["constant"] == 0.0:
+    elif _vanishes(data["lower_bound"]["constant"]):
         lines = [
             "Constant regret: not ruled out. Pulls of the best arm never refute "
             f"{few(data['confusing_models'])}, but one outcome of another arm can."
@@ -266,6 +266,16 @@ def _regret_text(data: dict[str, Any]) -> str:
     elif rival is not None:
         lines.append("There is no decoy for greedy policies, though models may come close to one.")
     return "\n".join(lines)
+
+
+def _vanishes(value: float | str) -> bool:
+    """Is a number 0 for people?"""
+    return not isinstance(value, str) and number(value) == "0"
+
+
+def _limited(value: float | str) -> str:
+    """Return a number that may be "inf"."""
+    return value if isinstance(value, str) else number(value)
 
 
 def _classes_text(classes: dict[str, Any]) -> str:
@@ -291,11 +301,12 @@ def _lower_text(data: dict[str, Any]) -> str:
     )
     if lower["constant"] == "inf":
         return head + "no allocation of pulls refutes all confusing models."
-    if lower["constant"] == 0.0:
+    if _vanishes(lower["constant"]):
         return head + "0, growth with log n is not forced."
-    pulls = [f"{arm} {count:.4g}" for arm, count in lower["allocation"].items() if count > 0.0]
+    shares = {arm: number(count) for arm, count in lower["allocation"].items()}
+    pulls = [f"{arm} {share}" for arm, share in shares.items() if share != "0"]
     return (
-        f"{head}{lower['constant']:.6g} log n, n being the number of pulls\n"
+        f"{head}{number(lower['constant'], 6)} log n, n being the number of pulls\n"
         f"  pulls, in units of log n: {few(pulls)}; binding models: {few(lower['binding'])}"
     )
 
