@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import warnings
 from pathlib import Path
 
 import matplotlib
@@ -50,6 +51,27 @@ def test_summary_at_a_checkpoint() -> None:
     assert RESULT.summary(t=100).loc["SAE", "mean"] == RESULT.regret["SAE"][:, 0].mean()
     with pytest.raises(sb.ParameterError, match="t=150: expected one of the checkpoints"):
         RESULT.summary(t=150)
+
+
+def test_results_beyond_a_horizon_warn_and_the_table_says_so() -> None:
+    """At a checkpoint before it there is nothing to be said. A guard has the horizon of its policy."""
+    for policy in (sb.SAE(R, 5), sb.Guarded(sb.SAE(R, 5))):
+        with pytest.warns(sb.HorizonWarning, match="SAE is tuned for horizon=5 and will be played"):
+            result = sb.simulate(
+                {"SAE": policy},
+                sb.Delayed(sb.Bernoulli(R.means(0)), 2),
+                10,
+                runs=1,
+                checkpoints=[5, 10],
+                engine="python",
+            )
+        said = "SAE is tuned for horizon=5 and was played for 10 pulls. Beyond its horizon nothing"
+        with pytest.warns(sb.HorizonWarning, match=said):
+            result.summary()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result.summary(t=5)
+            assert said in repr(result)
 
 
 def test_one_run_has_no_interval() -> None:

@@ -83,7 +83,8 @@ def regret_table(result: Result) -> RegretTable:
 
 def notes_on(result: Result) -> list[str]:
     """Return what must be said with the regrets, in sentences."""
-    return _misfit_lines(result)
+    beyond = result._beyond_horizons(len(result.checkpoints) - 1) if result.regret else []
+    return [*_misfit_lines(result), *map(printable, beyond)]
 
 
 def _misfit_lines(result: Result) -> list[str]:
