@@ -38,7 +38,7 @@ class Result:
     """Regret and pulls of several policies over several runs.
 
     The tables are by policy name. Regret is pseudo-regret, the sum of the gaps of the arms pulled,
-    after each of the `checkpoints`.
+    after each of the `checkpoints`. At the prompt and in notebooks a result is shown as a short table.
     """
 
     checkpoints: Ints
