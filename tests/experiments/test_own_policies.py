@@ -180,6 +180,12 @@ def test_names_are_filled_in_where_the_signature_has_them(folder: Path) -> None:
         ('policy = "own_module:Cycle"\nn_arms = 4', "the policy has 4 arms, the world 3"),
         ('policy = "own_broken:A"', "importing own_broken failed: SyntaxError"),
         ('policy = "own_module:Cycle"\nkind = "UCB"', "exclude each other"),
+        ('policy = "builtins:max"', "there is no module 'builtins'"),
+        ('policy = "own_module:Cycle"\nguard = {}', "expected a policy with a structure"),
+        (
+            'kind = "SUCB"\nguard = {fallback = {policy = "own_module:Cycle"}}',
+            "expected a policy of the library, such as sb.UCB(structure), or one that is built",
+        ),
         (
             'kind = "SAE"\nguard = {fallback = {policy = "own_module:No"}}',
             "has no class or function 'No'",
@@ -192,6 +198,15 @@ def test_errors_name_file_and_table(folder: Path, table: str, message: str) -> N
         read(folder, policy=table)
     assert str(caught.value).startswith(f"{folder / 'own.toml'}, policies.mine")
     assert message in str(caught.value)
+
+
+def test_a_module_may_be_anywhere_on_the_path(folder: Path) -> None:
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "own_distant.py").write_text(MODULE)
+    sys.path.append(str(elsewhere))
+    experiment = read(folder, policy='policy = "own_distant:Cycle"')
+    assert played(experiment, folder).pulls["mine"][0].tolist() == [17, 17, 16]
 
 
 def test_errors_in_the_code_name_its_line(folder: Path) -> None:

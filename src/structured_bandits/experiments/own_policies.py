@@ -109,7 +109,8 @@ def build_own(
     `horizon`, and those in `usual`, are filled in if it has them and `values` do not say otherwise.
     """
     maker = maker_of(name)
-    signature = inspect.signature(maker)
+    with errors_of_code(f"looking for the parameters of {name}"):
+        signature = inspect.signature(maker)
     known = {
         "structure": structure,
         "structure_or_n_arms": structure,
@@ -168,7 +169,7 @@ def _defined_in(module: ModuleType) -> list[str]:
 def _code_of(top: str) -> Code:
     """Return the code of a module: its file and those beside it that it imports, or its package."""
     found = PathFinder.find_spec(top) or importlib.util.find_spec(top)
-    if found is None or found.origin is None:
+    if found is None or found.origin is None or not Path(found.origin).is_file():  # built in
         raise ParameterError(
             f"there is no module {top!r}: neither a file {top}.py beside the experiment's, nor a "
             "module of that name on sys.path"
