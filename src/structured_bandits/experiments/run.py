@@ -17,6 +17,7 @@ from structured_bandits.experiments.saved_runs import (
 )
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.extras import needs
+from structured_bandits.progress import with_bar
 from structured_bandits.report.figures import (
     draw_figure,
     figure_files,
@@ -103,7 +104,7 @@ def publish(
     seconds: float,
 ) -> Path:
     """Draw and save the figures, their numbers and the page."""
-    for experiment in chosen:
+    for experiment in with_bar(chosen, "drawing", unit="figure"):
         result = results[experiment.id, experiment.preset]
         shown = shown_of(experiment, result, several_presets=len(page.presets) > 1)
         svg = save_figure(draw_figure(shown), options.out, shown.name)
