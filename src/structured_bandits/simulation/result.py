@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,11 +133,30 @@ class Result:
             ignore_index=True,
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw mean regret with its 95 % band and the median; return the axes."""
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        policies: Sequence[str] | None = None,
+        log: str | None = None,
+        bands: str | None = "mean",
+        style: str = "screen",
+        legend: bool = False,
+    ) -> Axes:
+        """Draw the regret of the policies over time; return the axes.
+
+        `policies` are the names of those to draw, in their order; by default all. `log="x"`, `"y"` or
+        `"both"` makes axes logarithmic; what is 0 is not on them. `bands="mean"` draws the mean with its
+        95 % interval, `"quantiles"` the median with a band from the 5 % to the 95 % quantile of the runs,
+        None the mean alone. `style="print"` makes a new figure as wide as a column of a paper (3.3 inches),
+        `"print-wide"` as wide as two (6.9), both with letters of 8 points. Names stand at the ends of
+        their lines where there is space, otherwise, or with `legend=True`, in a legend under the axes.
+        """
         from structured_bandits.plots.regret import draw_regret
 
-        return draw_regret(self, ax)
+        return draw_regret(
+            self, ax, policies=policies, log=log, bands=bands, style=style, legend=legend
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with everything, the parameters, seed and versions included.
