@@ -243,7 +243,7 @@ def test_a_data_frame_keeps_its_names() -> None:
     given = sb.FiniteStructure(frame, arms=["a", "b"], models=["x", "y"])
     assert (given.arm_names, given.model_names) == (("a", "b"), ("x", "y"))
     counted = sb.FiniteStructure(pd.DataFrame([[0.1, 0.3], [0.2, 0.4]]))
-    assert (counted.arm_names, counted.model_names) == (("1", "2"), ("1", "2"))
+    assert (counted.arm_names, counted.model_names) == (("0", "1"), ("0", "1"))
 
 
 class Columns:
@@ -258,4 +258,4 @@ class Columns:
 def test_any_data_frame_will_do() -> None:
     structure = sb.FiniteStructure(Columns())
     assert structure.arm_names == ("tea", "milk")
-    assert structure.model_names == ("1",)
+    assert structure.model_names == ("0",)

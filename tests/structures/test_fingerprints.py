@@ -100,31 +100,34 @@ def test_fingerprints_of_version_0_1_0_are_recognised(kind: str) -> None:
         assert structure.fingerprint != first
 
 
-@pytest.mark.parametrize("kind", MAKE)
-def test_other_default_names_would_not_change_fingerprints(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    structure, named = MAKE[kind](None), MAKE[kind](("tea", "milk"))
-    assert structure != named
+@pytest.mark.parametrize("kind", [kind for kind in MAKE if "product" not in kind])
+def test_names_that_are_indices_are_as_good_as_none(kind: str) -> None:
+    """They play alike and are called alike, so they are equal; other names make another structure."""
+    structure = MAKE[kind](None)
     assert pickle.loads(pickle.dumps(structure)) == structure
-    names, fingerprints = structure.arm_names, (structure.fingerprint, named.fingerprint)
-    monkeypatch.setattr(
-        "structured_bandits.structures.base.default_names",
-        lambda count: tuple(f"arm {number}" for number in range(count)),
-    )
-    structure, named = MAKE[kind](None), MAKE[kind](("tea", "milk"))
-    assert structure.arm_names != names
-    assert (structure.fingerprint, named.fingerprint) == fingerprints
+    assert structure != MAKE[kind](("tea", "milk"))
+    assert MAKE[kind](("0", "1")) == structure
+    assert MAKE[kind](("1", "0")) != structure
 
 
-def test_names_given_as_the_default_ones_are_as_good_as_none() -> None:
-    """They play alike and are called alike, so they are equal."""
-    for kind in ("finite", "curves", "polyhedral", "unimodal"):
-        assert MAKE[kind](("1", "2")) == MAKE[kind](None)
-        assert MAKE[kind](("2", "1")) != MAKE[kind](None)
-    groups = [sb.FiniteStructure(TABLE), curves(None)]
-    assert sb.product(groups, arms=["1", "2", "3", "4"]) != sb.product(groups)  # 1.1, 1.2, …
-    assert sb.product(groups, arms=["1.1", "1.2", "2.1", "2.2"]) == sb.product(groups)
+@pytest.mark.parametrize("kind", [kind for kind in MAKE if "product" not in kind])
+def test_names_that_counted_from_1_are_recognised(kind: str) -> None:
+    """They were the default once, and left out of fingerprints."""
+    structure, counted = MAKE[kind](None), MAKE[kind](("1", "2"))
+    assert counted != structure
+    assert structure.fingerprint in counted.fingerprints
+    assert counted.arm_labels == ("arm 1", "arm 2")
+    assert structure.arm_labels == ("arm 0", "arm 1")
+
+
+def test_arms_of_products_are_called_by_their_index_or_name() -> None:
+    unnamed, named = sb.FiniteStructure(TABLE), sb.FiniteStructure(TABLE, arms=["tea", "milk"])
+    assert sb.product([unnamed, curves(None)]).arm_names == ("0", "1", "2", "3")
+    assert sb.product([named, unnamed]).arm_names == ("tea", "milk", "2", "3")
+    assert sb.product([named, named]).arm_names == ("0.tea", "0.milk", "1.tea", "1.milk")
+    both = sb.product([unnamed, curves(None)])
+    assert sb.product([unnamed, curves(None)], arms=["0", "1", "2", "3"]) == both
+    assert sb.product([unnamed, curves(None)], arms=["1", "2", "3", "4"]) != both
 
 
 def test_names_and_numbers_do_not_run_into_each_other() -> None:

@@ -82,7 +82,7 @@ def test_a_product_joins_independent_groups() -> None:
     types = sb.FiniteStructure([[0.9, 0.1], [0.2, 0.6]])
     curve = sb.CurveStructure([sb.Piece(0, 1, [0.3, 0.8], [0.7, 0.4], closed="both")])
     both = sb.product([types, curve])
-    assert both.arm_names == ("1.1", "1.2", "2.1", "2.2")
+    assert both.arm_names == ("0", "1", "2", "3")
     assert isinstance(both.cells, ProductCells)
     assert holds(both, [0.9, 0.1, 0.5, 0.6])
     assert not holds(both, [0.9, 0.6, 0.5, 0.6])
@@ -263,10 +263,10 @@ def test_models_by_parameters() -> None:
     assert a.model_gaps(plane.at([0.0, 1.0])) == pytest.approx([0.25, 0.25, 0.0])
     assert plane.model_name(place) == "(0.25, 0.75)"
     peaks = sb.unimodal(3)
-    assert peaks.model_name(peaks.at([0.1, 0.2, 0.3], piece="peak 3")) == "peak 3 (0.1, 0.2, 0.3)"
+    assert peaks.model_name(peaks.at([0.1, 0.2, 0.3], piece="peak 2")) == "peak 2 (0.1, 0.2, 0.3)"
     with pytest.raises(sb.StructureError, match="there are 3 pieces"):
         peaks.means([0.1, 0.2, 0.3])
-    with pytest.raises(sb.StructureError, match=r"violates a constraint of piece 'peak 1' by 0\.1"):
+    with pytest.raises(sb.StructureError, match=r"violates a constraint of piece 'peak 0' by 0\.1"):
         peaks.at([0.1, 0.2, 0.3])
 
 
@@ -328,7 +328,7 @@ SQUARE = {"slopes": [[1, 0], [0, 1]], "rows": [[1, 0], [0, 1]], "lower": 0.0, "u
         (lambda: sb.PolyhedralStructure([3]), r"pieces\[0\]=3: expected a Polytope"),
         (lambda: sb.PolyhedralStructure([sb.Polytope(**{**SQUARE, "lower": 2.0, "upper": 3.0}), sb.Polytope([[1.0]])]), r"pieces\[1\] has 1 arms"),
         (lambda: sb.PolyhedralStructure([sb.Polytope([[1, 0], [0, 1]], rows=[[1, 1], [1, 1]], lower=[0, 3], upper=[1, 4], name="left")]), "piece 'left': no model satisfies its constraints"),
-        (lambda: sb.PolyhedralStructure([sb.Polytope(**SQUARE), sb.Polytope([[1, 0], [0, 1]], rows=[[1, 1], [1, 1]], lower=[0, 3], upper=[1, 4])]), "piece '2': no model satisfies its constraints"),
+        (lambda: sb.PolyhedralStructure([sb.Polytope(**SQUARE), sb.Polytope([[1, 0], [0, 1]], rows=[[1, 1], [1, 1]], lower=[0, 3], upper=[1, 4])]), "piece '1': no model satisfies its constraints"),
         (lambda: sb.Polytope([1, 2]), r"slopes have shape \(2,\); expected arms × parameters"),
         (lambda: sb.Polytope([[1, 2], [3]]), "expected rows of numbers of equal length"),
         (lambda: sb.Polytope([[1, math.nan]]), "slopes must be finite"),
@@ -363,7 +363,7 @@ SQUARE = {"slopes": [[1, 0], [0, 1]], "rows": [[1, 0], [0, 1]], "lower": 0.0, "u
         (lambda: sb.scaled(sb.unstructured(2), "a"), "factors='a'"),
         (lambda: sb.PolyhedralStructure(sb.Polytope([[1.0]])), "got a single Polytope"),
         (lambda: sb.Polytope([[1.0, 2.0]]).means([1.0, 2.0, 3.0]), "expected 2 numbers"),
-        (lambda: sb.linear([[1.0, 0.0]], (0, 0.5)).means(sb.linear([[1.0, 0.0]], (0, 1)).at([0.9, 0.1])), r"violates a constraint of piece '1' by 0\.4"),
+        (lambda: sb.linear([[1.0, 0.0]], (0, 0.5)).means(sb.linear([[1.0, 0.0]], (0, 1)).at([0.9, 0.1])), r"violates a constraint of piece '0' by 0\.4"),
         (lambda: sb.union([]), "none given"),
         (lambda: sb.union([sb.unstructured(2), sb.unstructured(3)]), r"structures\[1\] has 3 arms, the first has 2"),
         (lambda: sb.product([3]), r"structures\[0\]=3"),
@@ -373,7 +373,7 @@ SQUARE = {"slopes": [[1, 0], [0, 1]], "rows": [[1, 0], [0, 1]], "lower": 0.0, "u
         (lambda: sb.intersection(sb.unstructured(2), sb.Constraint({0: 0.0})), "not all 0"),
         (lambda: sb.intersection(sb.unstructured(2), [3]), r"constraints\[0\]=3"),
         (lambda: sb.scaled(sb.unstructured(2), [1, 2, 3]), "expected a number, or one for each arm"),
-        (lambda: sb.unstructured(2).at([0.5]), "piece '1' has 2 parameters"),
+        (lambda: sb.unstructured(2).at([0.5]), "piece '0' has 2 parameters"),
         (lambda: sb.unimodal(2).at([0.5, 0.5], piece="peak 9"), "piece='peak 9' is unknown"),
     ],
 )  # fmt: skip

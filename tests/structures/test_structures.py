@@ -52,7 +52,7 @@ def test_the_table_is_copied() -> None:
 
 
 def test_equal_structures_have_equal_fingerprints_and_survive_pickling() -> None:
-    again = sb.FiniteStructure([RIGHT.means(model) for model in range(4)])
+    again = sb.FiniteStructure([RIGHT.means(model) for model in range(4)], RIGHT.arm_names)
     assert again == RIGHT
     assert hash(again) == hash(RIGHT)
     assert pickle.loads(pickle.dumps(figure1_left())) == figure1_left()
@@ -70,7 +70,7 @@ def test_from_csv_with_and_without_model_names(tmp_path: Path) -> None:
     plain = tmp_path / "plain.csv"
     plain.write_text("tea,coffee\n0.5,0.25\n\n0.125,1\n")
     structure = sb.FiniteStructure.from_csv(plain)
-    assert structure.model_names == ("1", "2")
+    assert structure.model_names == ("0", "1")
     assert structure.n_models == 2
 
 
@@ -80,7 +80,7 @@ def test_from_frame_takes_names_from_columns_and_index() -> None:
     assert structure.arm_names == ("a", "b", "c")
     assert structure.means("n").tolist() == [0.2, 0.4, 0.6]
     counted = sb.FiniteStructure.from_frame(frame.reset_index(drop=True))
-    assert counted.model_names == ("1", "2")
+    assert counted.model_names == ("0", "1")
 
 
 def test_representations_name_what_matters() -> None:

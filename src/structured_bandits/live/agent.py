@@ -59,7 +59,7 @@ from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
-from structured_bandits.structures.base import index_of
+from structured_bandits.structures.base import counting, index_of
 from structured_bandits.writing import write_whole
 
 
@@ -111,7 +111,7 @@ class Agent:
         if n_arms is None:
             raise ParameterError(f"policy={policy!r}: expected a policy with n_arms")
         self.policy = policy
-        self._names = getattr(policy, "arm_names", tuple(str(i + 1) for i in range(n_arms)))
+        self._names = getattr(policy, "arm_names", counting(n_arms))
         self._range = getattr(policy, "reward_range", None) or (-math.inf, math.inf)
         self._state = policy.init()
         self._t = 0  # rewards observed so far

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from structured_bandits.structures.base import default_names
+from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import printable
 
 if TYPE_CHECKING:
@@ -42,13 +42,11 @@ def plain_all(names: Sequence[str], most: int = 24) -> list[str]:
 
 
 def all_named(names: Sequence[str], kind: str = "arm", most: int = 24) -> list[str]:
-    """Return what a figure calls the arms or models: their names, "arm 0" where none was given."""
-    given = plain_all(names, most)
-    usual = default_names(len(names))
-    return [
-        f"{kind} {name}" if name == own else label
-        for name, own, label in zip(names, usual, given, strict=True)
-    ]
+    """Return what a figure calls the arms or models: their names, "arm 0" where these are numbers."""
+    labels = labels_of(names)
+    if kind != "arm":
+        labels = tuple(f"{kind} {name}" if name.isdecimal() else name for name in names)
+    return plain_all(labels, most)
 
 
 def named(names: Sequence[str], index: int, kind: str = "arm", most: int = 24) -> str:

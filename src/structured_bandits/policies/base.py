@@ -35,7 +35,7 @@ from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
-from structured_bandits.structures.base import Structure
+from structured_bandits.structures.base import Structure, counting
 from structured_bandits.structures.questions import candidate_arms
 from structured_bandits.structures.reward_ranges import UNIT, Range
 
@@ -115,7 +115,7 @@ class Policy(Record):
         """The names of the arms."""
         if self.structure is not None:
             return self.structure.arm_names
-        return tuple(str(number) for number in range(1, self.n_arms + 1))
+        return counting(self.n_arms)
 
     @property
     def reward_range(self) -> tuple[float, float] | None:

@@ -155,7 +155,7 @@ def analysis_text(data: dict[str, Any]) -> str:
         [
             f"{data['structure']}\n"
             + (f"true model {data['truth']}, " if data["truth"] else "")
-            + f"best arm {data['best_arm']}, horizon {data['horizon']:,}, beta {data['beta']:g}",
+            + f"the best arm is {data['best_arm']}, horizon {data['horizon']:,}, beta {data['beta']:g}",
             _arms_text(data),
             *([] if data["simulated"] is None else [_simulated_text(data)]),
             _regret_text(data),

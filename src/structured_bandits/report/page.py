@@ -14,6 +14,7 @@ from structured_bandits.policies.reading import READINGS
 from structured_bandits.report.records import FAILS, HOLDS, OPEN, Shown, Statement, Verdict, tally
 from structured_bandits.report.tables import misfit_lines
 from structured_bandits.simulation.result import Result
+from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import NOT_PRINTABLE
 from structured_bandits.writing import write_whole
 
@@ -188,7 +189,7 @@ def _pulls_html(names: tuple[str, ...], result: Result) -> str:
         [name, *(f"{mean:,.1f}" for mean in pulls.mean(axis=0))]
         for name, pulls in result.pulls.items()
     ]
-    return table_html(("mean pulls of", *(f"arm {name}" for name in names)), rows)
+    return table_html(("mean pulls of", *labels_of(names)), rows)
 
 
 def table_html(heads: tuple[str, ...], rows: list[list[str]]) -> str:

@@ -78,14 +78,17 @@ class Structure(ABC):
     def fingerprint(self) -> str:
         """A hash of kind, models, the arms' names, reward range and prior: who plays alike shares it.
 
-        What says no more than the default is left out: names that count ("1", "2", …), and a reward
-        range of (0, 1). A prior is in it whenever one is given.
+        What says no more than the default is left out: names that are indices, and a reward range of
+        (0, 1). A prior is in it whenever one is given.
         """
         return self._fingerprint(said=True)
 
     def _fingerprint(self, said: bool) -> str:
         """Return the fingerprint; if not `said`, without reward range and prior, as 0.2.0 knew it."""
-        names = () if self.arm_names == default_names(self.n_arms) else self.arm_names
+        names = () if are_indices(self.arm_names) else self.arm_names
+        return self._hash(names, said)
+
+    def _hash(self, names: tuple[str, ...], said: bool) -> str:
         own = hash_of([self.kind, *names], self._facts())
         rewards = None if self.reward_range == UNIT else self.reward_range
         both = {"reward_range": rewards, "prior": self.prior}
@@ -99,7 +102,11 @@ class Structure(ABC):
         A snapshot or result that carries any of them belongs to this structure: it names reward range
         and prior of its policy as well.
         """
-        earlier = self._fingerprint(said=False), self._first_fingerprint()
+        earlier = [self._fingerprint(said=False), self._first_fingerprint()]
+        if self.arm_names == counting(
+            self.n_arms, 1
+        ):  # the default names before 0.2.0 was complete
+            earlier += [self._hash((), said=True), self._hash((), said=False)]
         return tuple(dict.fromkeys((self.fingerprint, *earlier)))
 
     def _facts(self) -> Iterable[Any]:
@@ -110,10 +117,14 @@ class Structure(ABC):
     def _first_fingerprint(self) -> str:
         """Return the fingerprint of version 0.1.0: names that only count were in it, too."""
         digest = hashlib.sha256(self.kind.encode())
-        digest.update("\0".join(self.arm_names).encode())
+        digest.update("\0".join(self._first_names()).encode())
         for part in self._first_facts():
             digest.update(part)
         return digest.hexdigest()
+
+    def _first_names(self) -> tuple[str, ...]:
+        """Return the arms' names as version 0.1.0 had them: it counted unnamed arms from 1."""
+        return counting(self.n_arms, 1) if are_indices(self.arm_names) else self.arm_names
 
     def _first_facts(self) -> Iterable[bytes]:
         """Return what version 0.1.0 put into fingerprints after kind and names."""
@@ -122,6 +133,11 @@ class Structure(ABC):
     def arm_index(self, arm: int | str) -> int:
         """Return the index of an arm given by index or by name."""
         return index_of(arm, self.arm_names, "arm")
+
+    @property
+    def arm_labels(self) -> tuple[str, ...]:
+        """What sentences and figures call the arms: their names, or "arm 0", "arm 1", … without any."""
+        return labels_of(self.arm_names)
 
     @abstractmethod
     def means(self, model: Any) -> Floats:
@@ -197,18 +213,25 @@ def bytes_of(arrays: Iterable[Any]) -> Iterator[bytes]:
         yield array.tobytes()
 
 
-def default_names(count: int) -> tuple[str, ...]:
-    """Return the names where none are given, "1", "2", … as the paper counts.
+def counting(count: int, first: int = 0) -> tuple[str, ...]:
+    """Return names that only count: "0", "1", … where none are given, so a name is an index."""
+    return tuple(str(number) for number in range(first, first + count))
 
-    Fingerprints leave them out: other defaults would not change those of structures without names.
-    """
-    return tuple(str(number) for number in range(1, count + 1))
+
+def are_indices(names: Sequence[str]) -> bool:
+    """Is every name the index of its arm, as where none are given?"""
+    return tuple(names) == counting(len(names))
+
+
+def labels_of(arm_names: Sequence[str]) -> tuple[str, ...]:
+    """Return what sentences and figures call the arms: a name that is a number follows the word arm."""
+    return tuple(f"arm {name}" if name.isdecimal() else name for name in arm_names)
 
 
 def checked_names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:
     """Return `count` distinct names, the default ones where none are given."""
     if names is None:
-        return default_names(count)
+        return counting(count)
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise StructureError(f"{what}s={names!r}: expected a list of names")
     names = tuple(str(name) for name in names)
@@ -224,14 +247,14 @@ def checked_names(names: Sequence[str] | None, count: int, what: str) -> tuple[s
 
 
 class Numbered(Sequence[str]):
-    """The names "1", "2", … of many models, none of them kept.
+    """The names "0", "1", … of many models, none of them kept.
 
-    >>> Numbered(3)[-1], list(Numbered(2)), "4" in Numbered(3)
-    ('3', ['1', '2'], False)
+    >>> Numbered(3)[-1], list(Numbered(2)), "3" in Numbered(3)
+    ('2', ['0', '1'], False)
     """
 
     def __init__(self, count: int) -> None:
-        self._numbers = range(1, count + 1)
+        self._numbers = range(count)
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -242,13 +265,15 @@ class Numbered(Sequence[str]):
 
     def __contains__(self, name: object) -> bool:
         text = str(name)
-        return text.isascii() and text.isdigit() and text[0] != "0" and int(text) in self._numbers
+        return (
+            text.isascii() and text.isdigit() and str(int(text)) == text and int(text) < len(self)
+        )
 
     def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
         """Return the index of a name."""
         if name not in self:
             raise ValueError(f"{name!r} is no name")
-        return int(name) - 1
+        return int(name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, (tuple, Numbered)) and tuple(self) == tuple(other)

@@ -12,6 +12,11 @@ from structured_bandits.structures.curves.structure import Closed, CurveStructur
 from structured_bandits.structures.finite.structure import FiniteStructure
 
 
+def _as_in_the_paper(count: int) -> tuple[str, ...]:
+    """Return the names that the paper gives to arms, which it counts from 1."""
+    return tuple(f"arm {number}" for number in range(1, count + 1))
+
+
 def figure1_left(informative: bool = True) -> CurveStructure:
     """Return the structure of Figure 1 left: three arms, three regions of one parameter.
 
@@ -25,7 +30,8 @@ def figure1_left(informative: bool = True) -> CurveStructure:
             Piece(0.0, 0.33, [0.85, 0.8, 0.6], [0.8, 0.8, 0.8]),
             Piece(0.33, 0.66, [0.8, middle, 0.86], [0.4, middle, 0.86]),
             Piece(0.66, 1.0, [0.4, 0.8, 0.8], [0.4, 0.8, 0.6], closed="both"),
-        ]
+        ],
+        arms=_as_in_the_paper(3),
     )
 
 
@@ -40,7 +46,8 @@ def figure1_right() -> FiniteStructure:
             [0.8, 0.7, 0.84, 0.1],
             [0.8, 0.4, 0.6, 0.88],
             [0.8, 0.92, 0.6, 0.5],
-        ]
+        ],
+        arms=_as_in_the_paper(4),
     )
 
 
@@ -56,7 +63,8 @@ def figure1_right_as_curves() -> CurveStructure:
         [
             Piece(ends[row], ends[row + 1], table[row], table[row], closed[row])
             for row in range(len(table))
-        ]
+        ],
+        arms=_as_in_the_paper(4),
     )
 
 

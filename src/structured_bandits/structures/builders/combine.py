@@ -47,7 +47,7 @@ def union(
     structures = _checked(structures)
     pieces = [
         _named(piece, number, len(structures))
-        for number, structure in enumerate(structures, start=1)
+        for number, structure in enumerate(structures)
         for piece in structure.polytopes
     ]
     said = hull(part.reward_range for part in structures) if reward_range is None else reward_range

@@ -218,7 +218,7 @@ def known_best_mean(
     for best in range(len(least)):
         lower = least.copy()
         lower[best] = most[best]
-        pieces.append(means_with(lower, most, name=f"best {best + 1}"))
+        pieces.append(means_with(lower, most, name=f"best {best}"))
     return PolyhedralStructure(pieces, arms, reward_range)
 
 

@@ -35,7 +35,7 @@ class SpanningTrees(NamedTuple):
         """Yield every tree with every root: a name, the arms, and the parent of each (-1: root)."""
         for number, tree in enumerate(_trees(self.arms, self.pairs), start=1):
             for root in range(self.arms):
-                name = f"peak {root + 1}" + (f", tree {number}" if self.number > 1 else "")
+                name = f"peak {root}" + (f", tree {number}" if self.number > 1 else "")
                 yield name, np.arange(self.arms), _parents(self.arms, tree, root)
 
 

@@ -38,7 +38,7 @@ class FiniteStructure(Structure):
     """Finitely many models, each a vector of means.
 
     `means` is a table of models x arms; the best arm of a model is the lowest index among its
-    largest means. Models and arms are counted from 0 in code and named "1", "2", … unless names are
+    largest means. Models and arms are counted from 0, and called "0", "1", … unless names are
     given. Of a data frame the columns name the arms and the index names the models, unless they only
     count. `prior` are positive weights, one for each model, and `reward_range` is where rewards lie,
     (0, 1) unless given; policies and theory take both over.

@@ -20,7 +20,13 @@ from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box, Data, Prospect
 from structured_bandits.programs.linear import TOLERANCE
-from structured_bandits.structures.base import Structure, hash_of, warn_if_outside
+from structured_bandits.structures.base import (
+    Structure,
+    are_indices,
+    counting,
+    hash_of,
+    warn_if_outside,
+)
 from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.polyhedral.difference_cells import difference_cells
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
@@ -236,6 +242,9 @@ class ProductStructure(PolyhedralStructure):
     def _fingerprint(self, said: bool) -> str:
         """Return a hash of the groups, and of names and range if these are not those of the groups."""
         names = () if self.arm_names == joined_names(self.groups) else self.arm_names
+        return self._hash(names, said)
+
+    def _hash(self, names: tuple[str, ...], said: bool) -> str:
         groups = (group._fingerprint(said) for group in self.groups)
         own = hash_of(["product", *names, "", *groups])
         if not said or self.range_of_rewards == (self._inherited or UNIT):
@@ -243,7 +252,9 @@ class ProductStructure(PolyhedralStructure):
         return hash_of([own, "reward_range"], [self.range_of_rewards])
 
     def _first_fingerprint(self) -> str:
-        parts = [*self.arm_names, *(group._first_fingerprint() for group in self.groups)]
+        named = self.arm_names != joined_names(self.groups)
+        names = self.arm_names if named else first_joined_names(self.groups)
+        parts = [*names, *(group._first_fingerprint() for group in self.groups)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def __repr__(self) -> str:
@@ -268,12 +279,29 @@ def joined_priors(groups: Sequence[Structure]) -> list[Any] | None:
 
 
 def joined_names(groups: Sequence[Structure]) -> tuple[str, ...]:
-    """Return the names of all groups' arms, with the number of the group where they are not unique."""
-    names = tuple(name for group in groups for name in group.arm_names)
+    """Return the names of all groups' arms; those of a group without names are indices in the product.
+
+    Names that several groups have get the number of their group before them.
+    """
+    names: list[str] = []
+    for group in groups:
+        own = (
+            counting(group.n_arms, len(names)) if are_indices(group.arm_names) else group.arm_names
+        )
+        names += own
+    if len(set(names)) == len(names):
+        return tuple(names)
+    return tuple(f"{place}.{name}" for place, name in zip(_places(groups), names, strict=True))
+
+
+def first_joined_names(groups: Sequence[Structure]) -> tuple[str, ...]:
+    """Return the names that version 0.1.0 gave: groups and unnamed arms were counted from 1."""
+    names = tuple(name for group in groups for name in group._first_names())
     if len(set(names)) == len(names):
         return names
-    return tuple(
-        f"{number}.{name}"
-        for number, group in enumerate(groups, start=1)
-        for name in group.arm_names
-    )
+    return tuple(f"{place + 1}.{name}" for place, name in zip(_places(groups), names, strict=True))
+
+
+def _places(groups: Sequence[Structure]) -> list[int]:
+    """Return for each arm of a product the place of its group."""
+    return [place for place, group in enumerate(groups) for _ in range(group.n_arms)]

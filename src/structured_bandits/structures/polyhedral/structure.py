@@ -208,5 +208,5 @@ def checked_pieces(pieces: Sequence[Polytope]) -> tuple[Polytope, ...]:
             )
     return tuple(
         piece.renamed(str(number)) if piece.name is None else piece
-        for number, piece in enumerate(pieces, start=1)
+        for number, piece in enumerate(pieces)
     )
