@@ -39,9 +39,9 @@ def played() -> sb.Result:
 
 def advice() -> sb.Advice:
     """Return advice among few candidates."""
-    every = sb.candidates(TYPES, HORIZON)
+    every = sb.candidates(TYPES, 3000)
     few = {name: every[name] for name in ("ModelTS", "SUCB", "SAE", "UCB")}
-    return sb.advise(TYPES, HORIZON, policies=few, runs=128, progress=False)
+    return sb.advise(TYPES, 3000, policies=few, runs=64, progress=False)
 
 
 def demand() -> sb.CurveStructure:
@@ -80,15 +80,15 @@ def figures() -> dict[str, Any]:
 
 
 def many() -> sb.FiniteStructure:
-    """Return thirty models of twelve arms, of which a map shows where arms are ruled out."""
-    return sb.FiniteStructure(np.random.default_rng(4).uniform(0.1, 0.9, (30, 12)).round(2))
+    """Return twelve models of six arms, of which a map shows where arms are ruled out."""
+    return sb.FiniteStructure(np.random.default_rng(4).uniform(0.1, 0.9, (12, 6)).round(1))
 
 
 def main() -> None:
     matplotlib.use("Agg")
     FOLDER.mkdir(exist_ok=True)
     for name, axes in figures().items():
-        axes.figure.savefig(FOLDER / f"{name}.png", dpi=300 if name.endswith("print") else 90)
+        axes.figure.savefig(FOLDER / f"{name}.png", dpi=250 if name.endswith("print") else 90)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ LARGEST, SMALLEST = 9.0, 5.5  # points, of letters in cells: below, they are lef
 FILLED = 0.82  # of a cell, by its text at most
 STAR = "★"
 TRUTH: dict[str, Any] = {"ec": palette.COLOURS[1], "lw": 2.2}
-TOLD: dict[str, Any] = {"ec": palette.COLOURS[2], "lw": 1.8, "ls": (0, (3, 1.5))}
+TOLD: dict[str, Any] = {"ec": palette.COLOURS[2], "lw": 1.8, "ls": (0, (4, 1.5))}
 
 
 def heat_map_size(structure: FiniteStructure) -> tuple[float, float]:
@@ -92,7 +92,9 @@ def _frame(
 
     corner = (model, arm) if sideways else (arm, model)
     width, height = (models, arms) if sideways else (arms, models)
-    ax.add_patch(Rectangle(corner, width, height, fill=False, zorder=3, **look))
+    halo = {"ec": "white", "lw": look["lw"] + 1.4}  # so that it is seen on every blue
+    for each in (halo, look):
+        ax.add_patch(Rectangle(corner, width, height, fill=False, zorder=3, **each))
 
 
 def _drops(structure: FiniteStructure, gaps: list[Removal]) -> str:

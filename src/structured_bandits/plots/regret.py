@@ -30,7 +30,7 @@ BANDS = {
     "quantiles": "median of {runs}; shaded: nine runs in ten (5 % to 95 % quantile)",
     None: "mean of {runs}",
 }
-NEW = 8  # names up to which a figure has its usual height
+USUAL = 8  # names up to which a figure has its usual height
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,13 @@ def regret_curves(result: Result) -> dict[str, RegretCurve]:
     return curves
 
 
+def regret_size(policies: Sequence[str], style: str = "screen") -> tuple[float, float]:
+    """Return width and height of the figure, in inches; many names make it higher."""
+    look = checked_style(style)
+    more = legend_height(plain_all(policies), look.width) if len(policies) > USUAL else 0.0
+    return look.width, look.height + more
+
+
 def draw_regret(
     result: Result,
     ax: Axes | None = None,
@@ -76,8 +83,7 @@ def draw_regret(
     curves = {name: curve for name, curve in regret_curves(result).items() if name in chosen}
     curves = {name: curves[name] for name in chosen}
     if ax is None:
-        more = legend_height(plain_all(chosen), look.width) if len(chosen) > NEW else 0.0
-        ax = fresh_axes((look.width, look.height + more))
+        ax = fresh_axes(regret_size(chosen, style))
     before = len(ax.get_legend_handles_labels()[1])
     lines = _draw_curves(ax, curves, before, bands, look)
     _set_axes(ax, list(lines.values()), LOG[log], look)
