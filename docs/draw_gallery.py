@@ -81,7 +81,7 @@ def figures() -> dict[str, Any]:
 
 def many() -> sb.FiniteStructure:
     """Return twelve models of six arms, of which a map shows where arms are ruled out."""
-    return sb.FiniteStructure(np.random.default_rng(4).uniform(0.1, 0.9, (12, 6)).round(1))
+    return sb.FiniteStructure(np.random.default_rng(4).uniform(0.1, 0.9, (12, 6)).round(2))
 
 
 def main() -> None:

@@ -26,9 +26,9 @@ def fresh_axes(size: tuple[float, float] = (6.4, 4.2)) -> Axes:
 
 def lay_out(ax: Axes) -> None:
     """Let the figure's layout engine, if it has one, find the place of the axes."""
-    engine = ax.figure.get_layout_engine()
-    if engine is not None:
-        engine.execute(ax.get_figure(root=True))
+    engine, whole = ax.figure.get_layout_engine(), ax.get_figure(root=True)
+    if engine is not None and whole is not None:
+        engine.execute(whole)
 
 
 def room(ax: Axes) -> tuple[float, float]:

@@ -41,17 +41,17 @@ def draw_curves(
         shade = palette.colour(int(arm))
         ax.axvspan(cells.start[cell], cells.end[cell], color=shade, alpha=SHADE, lw=0)
     lines = [_draw_arm(structure, arm, ax) for arm in range(structure.n_arms)]
-    known = isinstance(analysis.truth, (int, float))
-    if known:
-        ax.axvline(float(analysis.truth), color=palette.ink(), lw=1.0)
-        ax.plot([analysis.truth] * structure.n_arms, analysis.means, "o", color=palette.ink(), ms=4)
+    truth = analysis.truth if isinstance(analysis.truth, (int, float)) else None
+    if truth is not None:
+        ax.axvline(truth, color=palette.ink(), lw=1.0)
+        ax.plot([truth] * structure.n_arms, analysis.means, "o", color=palette.ink(), ms=4)
     drawn = sorted(gaps, key=lambda gap: gap.gap)[:MOST_GAPS]
     arrows = [_draw_gap(structure, analysis, removal, ax) for removal in drawn]
     ax.set_xlabel("parameter")
     ax.set_ylabel("mean reward")
     ax.margins(x=0.0)
     labels = all_named(structure.arm_names)
-    note = _note(structure, known, drawn, len(gaps))
+    note = _note(structure, truth is not None, drawn, len(gaps))
     legend_below(ax, note, SCREEN, ([], []))
     if not label_line_ends(ax, lines, labels, SCREEN):
         legend_below(ax, note, SCREEN, (lines, list(map(legend_label, labels))))

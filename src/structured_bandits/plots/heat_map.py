@@ -136,7 +136,7 @@ def _write(
             ha="center",
             va="center",
             fontsize=font,
-            color=palette.text_on(picture.to_rgba(shown[model, arm])),
+            color=palette.text_on(tuple(picture.to_rgba(shown[model, arm]))),
         )
 
 

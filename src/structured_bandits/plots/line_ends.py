@@ -35,7 +35,7 @@ def label_line_ends(ax: Axes, lines: list[Line2D], labels: list[str], style: Sty
     scale = ax.figure.dpi / 72
     if max(size[0] for size in sizes) + STUB * scale > WIDEST * ax.bbox.width:
         return False
-    ends = np.array([(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines], np.float64)
+    ends = np.array([points(line)[-1] for line in lines])
     places = ax.transData.transform(ends)[:, 1]
     moved = apart(places, height, ax.bbox.y0, ax.bbox.y1)
     if moved is None or np.abs(moved - places).max() > FARTHEST * height:
@@ -69,6 +69,11 @@ def label_line_ends(ax: Axes, lines: list[Line2D], labels: list[str], style: Sty
     lay_out(ax)
     make_room(ax, max((text.get_window_extent() for text in texts), key=lambda box: box.x1))
     return True
+
+
+def points(line: Line2D) -> Floats:
+    """Return the points of a line: a row for each, of its two coordinates."""
+    return np.asarray(line.get_xydata(), np.float64)
 
 
 def remove_line_ends(ax: Axes) -> bool:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.plots import palette
 from structured_bandits.plots.axes import fresh_axes
 from structured_bandits.plots.labels import NUMBERS, legend_label, plain_all, text_size
 from structured_bandits.plots.legends import legend_below, legend_height
-from structured_bandits.plots.line_ends import label_line_ends, remove_line_ends
+from structured_bandits.plots.line_ends import label_line_ends, points, remove_line_ends
 from structured_bandits.plots.styles import Style, checked_style, set_letters
 from structured_bandits.simulation.result import Result, mean_interval
 
@@ -151,7 +151,7 @@ def _set_axes(ax: Axes, lines: list[Line2D], log: str, look: Style) -> None:
     ax.set_ylabel("regret")
     ax.margins(x=0)
     set_letters(ax, look)
-    first = np.concatenate([line.get_xdata()[1:2] for line in lines])
+    first = np.concatenate([points(line)[1:2, 0] for line in lines])
     if "x" in log:
         ax.set_xscale("log")
         ax.set_xlim(left=first.min())
@@ -169,7 +169,7 @@ def _set_axes(ax: Axes, lines: list[Line2D], log: str, look: Style) -> None:
 
 def _lowest(ax: Axes, lines: list[Line2D]) -> float:
     """Return where a log axis of regrets begins: at the lowest line, or a bit of a band below it."""
-    positive = np.concatenate([line.get_ydata()[_positive(line)] for line in lines])
+    positive = np.concatenate([points(line)[_positive(line), 1] for line in lines])
     if not len(positive):
         return 0.1
     return float(0.7 * max(positive.min() / 5, ax.dataLim.minposy))
@@ -187,8 +187,8 @@ def _number_ticks(axis: Axis, log: bool) -> None:
     axis.set_major_formatter(NUMBERS)
 
 
-def _positive(line: Line2D) -> Any:
-    return np.asarray(line.get_ydata()) > 0.0
+def _positive(line: Line2D) -> Flags:
+    return points(line)[:, 1] > 0.0
 
 
 def _label(ax: Axes, lines: dict[str, Line2D], look: Style) -> bool:

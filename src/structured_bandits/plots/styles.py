@@ -52,6 +52,6 @@ def set_letters(ax: Axes, style: Style) -> None:
         return
     ax.tick_params(labelsize=style.letters, width=0.6, length=2.5)
     for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
-        text.set_size(style.letters)
+        text.set_fontsize(style.letters)
     for spine in ax.spines.values():
         spine.set_linewidth(0.6)

@@ -145,12 +145,15 @@ class Result:
     ) -> Axes:
         """Draw the regret of the policies over time; return the axes.
 
-        `policies` are the names of those to draw, in their order; by default all. `log="x"`, `"y"` or
-        `"both"` makes axes logarithmic; what is 0 is not on them. `bands="mean"` draws the mean with its
-        95 % interval, `"quantiles"` the median with a band from the 5 % to the 95 % quantile of the runs,
-        None the mean alone. `style="print"` makes a new figure as wide as a column of a paper (3.3 inches),
-        `"print-wide"` as wide as two (6.9), both with letters of 8 points. Names stand at the ends of
-        their lines where there is space, otherwise, or with `legend=True`, in a legend under the axes.
+        - `ax`: draw there; by default in a new figure.
+        - `policies`: the names of those to draw, in this order; by default all.
+        - `log`: "x", "y" or "both" for logarithmic axes; what is 0 has no place on them.
+        - `bands`: "mean" draws the mean with its 95 % interval, "quantiles" the median with the band in
+          which nine runs in ten lie (5 % to 95 % quantile), None the mean alone.
+        - `style`: "screen"; "print" for letters of 8 points in a new figure as wide as a column of a
+          paper, 3.3 inches; "print-wide" for the same in 6.9 inches, two columns.
+        - `legend`: True for a legend under the axes; by default names stand at the ends of their lines
+          where they fit, in a legend only where they do not.
         """
         from structured_bandits.plots.regret import draw_regret
 
