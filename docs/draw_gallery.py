@@ -1,8 +1,8 @@
 """Draws the figures of the gallery, docs/gallery (`python docs/draw_gallery.py`).
 
 Each is made by the lines that a reader would write, on the types of customers of the guide
-`guides/shop.md` and on small structures of other kinds. Less than a minute, and as long again where
-nothing is compiled yet.
+`guides/shop.md` and on small structures of other kinds. About a minute and a half of one core, nearly
+all of it for compiling.
 """
 
 from __future__ import annotations

@@ -38,7 +38,9 @@ def room(ax: Axes) -> tuple[float, float]:
     down, across = (1, 1) if spec is None else (len(spec.rowspan), len(spec.colspan))
     height = whole.height * down / rows
     if ax.figure.get_layout_engine() is not None:
-        return 0.97 * whole.width * across / columns, height
+        axis = ax.yaxis.get_tightbbox()
+        beside = 0.0 if axis is None else max(0.0, ax.bbox.x0 - axis.x0)
+        return min(ax.bbox.width + 2.0 * beside, 0.97 * whole.width * across / columns), height
     if columns > across:
         return ax.bbox.width, height
     middle = 0.5 * (ax.bbox.x0 + ax.bbox.x1)

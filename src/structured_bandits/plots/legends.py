@@ -55,7 +55,6 @@ def legend_below(
         box = legend.get_window_extent()
         if box.width <= across and box.height <= highest:
             break
-    lay_out(ax)
     make_room(ax, legend.get_window_extent())
 
 

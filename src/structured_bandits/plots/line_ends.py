@@ -66,7 +66,6 @@ def label_line_ends(ax: Axes, lines: list[Line2D], labels: list[str], style: Sty
         )
         for line, label, end, place, to in zip(lines, labels, ends, places, moved, strict=True)
     ]
-    lay_out(ax)
     make_room(ax, max((text.get_window_extent() for text in texts), key=lambda box: box.x1))
     return True
 
