@@ -28,6 +28,7 @@ nb_execution_mode = "off"  # outputs are stored; tests/test_notebooks.py checks 
 html_theme = "furo"
 html_title = f"structured-bandits {version}"
 html_show_copyright = False
+pygments_dark_style = "github-dark"  # the default underlines names of modules like links
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 
