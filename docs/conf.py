@@ -8,19 +8,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent
-ROOT = DOCS.parent
-sys.path.insert(0, str(ROOT / "src"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 
 import structured_bandits
 from structured_bandits.policies.base import POLICIES
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
 
 project = "structured-bandits"
 author = "the authors of structured-bandits"
 version = release = structured_bandits.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]  # myst_nb brings myst_parser
-exclude_patterns = ["_build", "parts", "gallery/captions.md"]
+exclude_patterns = ["_build", "parts"]
 
 myst_heading_anchors = 4  # pages link to each other's headings
 nb_execution_mode = "off"  # outputs are stored; tests/test_notebooks.py checks them
