@@ -21,7 +21,7 @@ author = "the authors of structured-bandits"
 version = release = structured_bandits.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]  # myst_nb brings myst_parser
-exclude_patterns = ["_build", "parts"]
+exclude_patterns = ["_build", "gallery", "parts"]  # folders without pages
 
 myst_heading_anchors = 4  # pages link to each other's headings
 nb_execution_mode = "off"  # outputs are stored; tests/test_notebooks.py checks them
