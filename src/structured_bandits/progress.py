@@ -8,6 +8,21 @@ from typing import Any
 from structured_bandits.errors import MissingExtraError
 from structured_bandits.extras import needs
 
+COMPILING = "compiling, once"  # what is compiled is kept: on disk, or while this process lives
+
+_under_way = 0  # compilations, one inside the other
+
+
+def note_compilation(begins: bool) -> None:
+    """Take note that a compilation begins or ends; what is read from the disk is none."""
+    global _under_way
+    _under_way += 1 if begins else -1
+
+
+def doing(usual: str) -> str:
+    """Return what a bar says that is being done: `usual`, unless something is compiled now."""
+    return COMPILING if _under_way else usual
+
 
 class _NoBar(nullcontext[Any]):
     """Stands where a bar would: nobody asked for one, and there is none to be had."""

@@ -81,7 +81,7 @@ def key(experiment: Experiment, name: str, options: RunOptions) -> str:
         "means": problem.world.means.tolist() if problem else None,
         "horizon": experiment.horizon,
         "checkpoints": experiment.checkpoints,
-        "policy": [name, experiment.specs[name]],
+        "policy": [name, experiment.specs[name], *experiment.code.get(name, ())],
         "runs": options.runs_of(experiment),
         "seed": options.seed,
         "sources": SOURCES_HASH,

@@ -12,16 +12,11 @@ from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.product import ProductStructure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
-from structured_bandits.text_tables import printable
+from structured_bandits.text_tables import number, printable
 
 LONGEST_NAME = 40  # in a sentence
 MOST = 8  # names in a sentence
 LIKELIEST = 3  # models whose weights are told
-
-
-def number(value: float) -> str:
-    """Return a number with as many digits as people read."""
-    return f"{value + 0.0:.4g}"
 
 
 def chance(probability: float) -> str:

@@ -12,7 +12,7 @@ from structured_bandits import text_tables
 from structured_bandits.errors import FileFormatError, OutputError
 from structured_bandits.policies.reading import READINGS
 from structured_bandits.report.records import FAILS, HOLDS, OPEN, Shown, Statement, Verdict, tally
-from structured_bandits.report.tables import misfit_lines
+from structured_bandits.simulation.regret_table import notes_on
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import NOT_PRINTABLE
@@ -180,7 +180,7 @@ def _result_html(result: Result) -> str:
         ]
         rows.append(cells)
     heads = ("policy", "mean regret", "95 % interval", "median", "width", "parameters")
-    warnings = "".join(f"<p>{text_html(line)}</p>" for line in misfit_lines(result))
+    warnings = "".join(f"<p>{text_html(line)}</p>" for line in notes_on(result))
     return table_html(heads, rows) + warnings
 
 
