@@ -128,7 +128,7 @@ def test_a_figure(which: str, suffix: str, types: str, left: str, tmp_path: Path
 def test_a_truth_may_be_means_or_the_only_best_arm(types: str, tmp_path: Path) -> None:
     assert "best arm: A" in analyse(types, "--truth", ".8,.7,.6,.5").output
     same = write(tmp_path, "same.csv", "A,B\n0.9,0.1\n0.8,0.2\n")
-    output = analyse(same, "--truth", "1").output
+    output = analyse(same, "--truth", "0").output
     assert "there is nothing to learn" in output
     assert "best in no model: never played" in output
     limit = write(
@@ -141,16 +141,16 @@ def test_a_truth_may_be_means_or_the_only_best_arm(types: str, tmp_path: Path) -
 
 def test_one_outcome_can_refute_what_the_best_arm_cannot(tmp_path: Path) -> None:
     path = write(tmp_path, "sure.csv", "A,B\n0.8,0.5\n0.8,1.0\n")
-    assert "one such reward is enough" in analyse(path, "--truth", "1").output
+    assert "one such reward is enough" in analyse(path, "--truth", "0").output
     assert (
         "Constant regret is impossible"
-        in analyse(path, "--truth", "1", "--family", "gaussian").output
+        in analyse(path, "--truth", "0", "--family", "gaussian").output
     )
 
 
 def test_a_tied_truth_is_called_one(tmp_path: Path) -> None:
     path = write(tmp_path, "tied.csv", "A,B\n0.5,0.5\n0.5,0.9\n")
-    output = analyse(path, "--truth", "1").output
+    output = analyse(path, "--truth", "0").output
     assert "In the true model several arms are best: A, B." in output
     assert "the truth has 2 best arms" in output
 
@@ -205,7 +205,7 @@ def test_bad_files_are_named_with_the_place(
     with pytest.raises(sb.FileFormatError) as error:
         sb.load_structure(path)
     assert message in str(error.value)
-    result = analyse(path, "--truth", "1")
+    result = analyse(path, "--truth", "0")
     assert result.exit_code == 2
     assert message in result.output
     assert "Traceback" not in result.output

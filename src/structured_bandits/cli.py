@@ -271,7 +271,14 @@ def advise(
 @click.option(
     "--runs",
     type=click.IntRange(min=2),
-    help="How often each policy is played. Without it, 100 times, as in the paper.",
+    help="How many runs the figures show. Without it, 100, as in the paper.",
+)
+@click.option(
+    "--most-runs",
+    type=click.IntRange(min=2),
+    default=6400,
+    show_default=True,
+    help="How many runs of each policy are played at most to decide the claims.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=SEED)
 @click.option("--workers", type=click.IntRange(min=1), help=WORKERS)
@@ -291,6 +298,7 @@ def reproduce(
     ids: tuple[str, ...],
     preset: str,
     runs: int | None,
+    most_runs: int,
     seed: int,
     workers: int | None,
     out: Path,
@@ -307,7 +315,8 @@ def reproduce(
 
     presets = tuple(PRESETS) if preset == "both" else (preset,)
     with _complaints():
-        run(ids, presets, RunOptions(out, runs, seed, workers), click.echo, all_policies)
+        options = RunOptions(out, runs, seed, workers)
+        run(ids, presets, options, click.echo, most_runs, all_policies)
 
 
 @main.command()

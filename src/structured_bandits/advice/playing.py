@@ -96,7 +96,7 @@ class Playground:
         begin = time.perf_counter()
         setting = self._setting(candidate, seed, self.question.horizon)
         case = Listed({candidate.name: candidate.played}, worlds)
-        blocks = run_blocks(setting, case, len(worlds), self._workers(candidate), False)
+        blocks = run_blocks(setting, case, range(len(worlds)), self._workers(candidate), False)
         taken = (time.perf_counter() - begin) / len(worlds)
         self.run_seconds[candidate.name] = min(taken, self.run_seconds.get(candidate.name, taken))
         return np.concatenate([block[candidate.name]["regret"][:, -1] for block in blocks])
@@ -106,7 +106,7 @@ class Playground:
         if not needs_python(candidate.played):
             with self.clock.compiled(candidate.name):
                 case = Listed({candidate.name: candidate.played}, worlds[:1])
-                run_blocks(self._setting(candidate, 0, horizon=1), case, 1, 1, False)
+                run_blocks(self._setting(candidate, 0, horizon=1), case, range(1), 1, False)
         seconds, shares, regrets = [], [], []
         for run, world in enumerate(worlds):
             setting = self._setting(candidate, self._pilot_seed(run), self.question.horizon)

@@ -1,107 +1,117 @@
-"""How a simulation decides a claim: a difference of means, and on which side of 0 it lies.
+"""What a claim of an experiment compares: two means over its runs, of which the first should be lower.
 
-It is decided if it lies eight standard errors from 0. That is far more than a single test needs: regret
-has heavy tails, and at three or five some verdicts changed with the seed. What is nearer to 0 is
-undecided at this number of runs, and the verdict says which way it leans.
+How many runs decide that, and how surely, is the business of `sequential`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.report.records import FAILS, HOLDS, OPEN, Statement, Verdict
+from structured_bandits.experiments.sequential import Comparison
+from structured_bandits.report.records import Statement
 from structured_bandits.simulation.result import Result
 
-ENOUGH = 8.0  # standard errors
+RARELY = 0.01  # "never" is shown as: in a smaller share of all runs than this
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An arm: its index, and what people call it."""
+
+    index: int
+    name: str
 
 
 class Test(Protocol):
-    """Decides a claim from the runs of an experiment."""
+    """Decides a claim from the runs of some policies."""
 
-    def decide(self, result: Result) -> Verdict:
-        """Return the verdict."""
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policies whose runs it looks at."""
+
+    def compare(self, result: Result) -> Comparison:
+        """Return the two sides of which the claim says that the first is lower."""
 
 
 @dataclass(frozen=True)
 class Claim(Statement):
     """A statement, where it is made, and the experiment and test that decide it."""
 
-    experiment: str
     test: Test
-
-
-def decide(claims: Iterable[Claim], results: Mapping[str, Result | None]) -> dict[str, Verdict]:
-    """Return the verdict on every claim whose experiment was run."""
-    return {
-        claim.id: claim.test.decide(result)
-        for claim in claims
-        if (result := results.get(claim.experiment)) is not None
-    }
 
 
 @dataclass(frozen=True)
 class LowerRegret:
-    """Mean final regret of `policy` is below `factor` times that of `than`.
-
-    `paired`: run i of both played the same structure.
-    """
+    """Mean final regret of `policy` is below `factor` times that of `than`."""
 
     policy: str
     than: str
     factor: float = 1.0
-    paired: bool = False
 
-    def decide(self, result: Result) -> Verdict:
-        """Compare the two means."""
-        one, two = (result.regret[name][:, -1] for name in (self.policy, self.than))
-        times = "" if self.factor == 1.0 else f"{self.factor:g} × "
-        words = f"{self.policy} {one.mean():.1f}, {self.than} {two.mean():.1f}"
-        return _below_zero(
-            one, self.factor * two, self.paired, f"{words}; {self.policy} − {times}{self.than}"
-        )
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The two policies."""
+        return self.policy, self.than
+
+    def compare(self, result: Result) -> Comparison:
+        """Compare the two regrets."""
+        one, two = (result.regret[name][:, -1] for name in self.policies)
+        most = most_regret(result)
+        words = f"regret of {self.policy} {one.mean():.1f}, "
+        words += f"{_times(self.factor)}that of {self.than} {self.factor * two.mean():.1f}"
+        return Comparison(one, self.factor * two, most, self.factor * most, words)
 
 
 @dataclass(frozen=True)
 class FewerPulls:
-    """Mean pulls of an arm (from 0) by `policy` are below `factor` times those by `than`."""
+    """Mean pulls of an arm by `policy` are below `factor` times those by `than`."""
 
-    arm: int
+    arm: Arm
     policy: str
     than: str
     factor: float = 1.0
 
-    def decide(self, result: Result) -> Verdict:
-        """Compare the two means."""
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The two policies."""
+        return self.policy, self.than
+
+    def compare(self, result: Result) -> Comparison:
+        """Compare the two numbers of pulls."""
         one, two = (
-            result.pulls[name][:, self.arm].astype(np.float64) for name in (self.policy, self.than)
+            result.pulls[name][:, self.arm.index].astype(np.float64) for name in self.policies
         )
-        times = "" if self.factor == 1.0 else f"{self.factor:g} × "
-        means = f"{self.policy} {one.mean():.0f}, {self.than} {two.mean():.0f}"
-        words = f"pulls of arm {self.arm + 1}: {means}"
-        return _below_zero(
-            one, self.factor * two, False, f"{words}; {self.policy} − {times}{self.than}"
-        )
+        most = float(result.checkpoints[-1])
+        words = f"pulls of {self.arm.name} by {self.policy} {one.mean():,.1f}, "
+        words += f"{_times(self.factor)}those by {self.than} {self.factor * two.mean():,.1f}"
+        return Comparison(one, self.factor * two, most, self.factor * most, words)
 
 
 @dataclass(frozen=True)
 class NeverPulls:
-    """`policy` does not pull an arm (from 0) in any run."""
+    """`policy` does not pull an arm: a single run with a pull of it refutes that."""
 
     policy: str
-    arm: int
+    arm: Arm
 
-    def decide(self, result: Result) -> Verdict:
-        """Count the runs that pull it."""
-        pulled = int((result.pulls[self.policy][:, self.arm] > 0).sum())
-        words = f"{self.policy} pulls arm {self.arm + 1} in {pulled} of {result.runs} runs"
-        words += f", {result.pulls[self.policy][:, self.arm].mean():.0f} times on average over all"
-        return Verdict(FAILS if pulled else HOLDS, words)
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policy."""
+        return (self.policy,)
+
+    def compare(self, result: Result) -> Comparison:
+        """Compare the share of runs that pull it with a small one."""
+        pulls = result.pulls[self.policy][:, self.arm.index]
+        pulled = (pulls > 0).astype(np.float64)
+        words = (
+            f"{self.policy} pulls {self.arm.name} in {pulled.sum():,.0f} of {result.runs:,} runs"
+        )
+        rarely = np.full(len(pulled), RARELY)
+        return Comparison(pulled, rarely, 1.0, RARELY, words, refuted=bool(pulled.any()))
 
 
 @dataclass(frozen=True)
@@ -111,15 +121,18 @@ class Flat:
     policy: str
     share: float = 0.02
 
-    def decide(self, result: Result) -> Verdict:
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policy."""
+        return (self.policy,)
+
+    def compare(self, result: Result) -> Comparison:
         """Compare the growth with the share."""
         half, end = halves(result, self.policy)
-        grown = 100.0 * (end - half).mean() / end.mean() if end.mean() > 0.0 else 0.0
-        words = f"{self.policy} {half.mean():.1f} at half time, {end.mean():.1f} at the end"
-        words += f" (+{grown:.1f} %)"
-        return _below_zero(
-            end - half, self.share * end, True, f"{words}; growth − {self.share:g} × end"
-        )
+        most = most_regret(result)
+        words = f"{_halves_text(self.policy, half, end)}: it grows by {(end - half).mean():.2f}; "
+        words += f"{100 * self.share:g} % of the end is {self.share * end.mean():.2f}"
+        return Comparison(end - half, self.share * end, most / 2.0, self.share * most, words)
 
 
 @dataclass(frozen=True)
@@ -129,11 +142,15 @@ class Growing:
     policy: str
     share: float = 0.02
 
-    def decide(self, result: Result) -> Verdict:
-        """Turn the verdict of `Flat` round."""
-        verdict = Flat(self.policy, self.share).decide(result)
-        turned = {HOLDS: FAILS, FAILS: HOLDS, OPEN: OPEN}
-        return Verdict(turned[verdict.outcome], verdict.numbers, -verdict.distance)
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policy."""
+        return (self.policy,)
+
+    def compare(self, result: Result) -> Comparison:
+        """Turn the sides of `Flat` round."""
+        flat = Flat(self.policy, self.share).compare(result)
+        return Comparison(flat.two, flat.one, flat.most_two, flat.most_one, flat.words)
 
 
 @dataclass(frozen=True)
@@ -143,37 +160,47 @@ class Linear:
     policy: str
     share: float = 0.9
 
-    def decide(self, result: Result) -> Verdict:
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policy."""
+        return (self.policy,)
+
+    def compare(self, result: Result) -> Comparison:
         """Compare the halves."""
         half, end = halves(result, self.policy)
-        words = f"{self.policy} {half.mean():.1f} at half time, {end.mean():.1f} at the end"
-        return _below_zero(
-            self.share * half,
-            end - half,
-            True,
-            f"{words}; {self.share:g} × first half − second half",
-        )
+        most = most_regret(result) / 2.0
+        words = f"{_halves_text(self.policy, half, end)}: the second half costs "
+        words += f"{(end - half).mean():.1f}; {self.share:g} × the first is "
+        words += f"{self.share * half.mean():.1f}"
+        return Comparison(self.share * half, end - half, self.share * most, most, words)
 
 
 @dataclass(frozen=True)
 class ShareOfRegret:
-    """At least `share` of the mean regret of `policy` comes from one arm (from 0)."""
+    """At least `share` of the mean regret of `policy` comes from one arm."""
 
     policy: str
-    arm: int
+    arm: Arm
     share: float
 
-    def decide(self, result: Result) -> Verdict:
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policy."""
+        return (self.policy,)
+
+    def compare(self, result: Result) -> Comparison:
         """Compare the arm's part with the whole."""
         whole = result.regret[self.policy][:, -1]
         means = result.info["means"]
-        part = (max(means) - means[self.arm]) * result.pulls[self.policy][:, self.arm].astype(
-            np.float64
+        gap = max(means) - means[self.arm.index]
+        part = gap * result.pulls[self.policy][:, self.arm.index].astype(np.float64)
+        most = most_regret(result)
+        words = (
+            f"of the regret of {self.policy}, {whole.mean():.1f}, pulls of {self.arm.name} make "
         )
-        percent = 100.0 * part.mean() / whole.mean()
-        words = f"arm {self.arm + 1} makes {percent:.0f} % of the regret of {self.policy}"
-        return _below_zero(
-            self.share * whole, part, True, f"{words}; {self.share:g} × regret − its part"
+        words += f"{part.mean():.1f} ({100.0 * part.mean() / whole.mean():.0f} %)"
+        return Comparison(
+            self.share * whole, part, self.share * most, gap * result.checkpoints[-1], words
         )
 
 
@@ -184,13 +211,30 @@ class EarlyRegret:
     policy: str
     than: str
 
-    def decide(self, result: Result) -> Verdict:
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The two policies."""
+        return self.policy, self.than
+
+    def compare(self, result: Result) -> Comparison:
         """Compare both at a tenth of the horizon."""
         place = int(np.searchsorted(result.checkpoints, result.checkpoints[-1] // 10))
-        one, two = (result.regret[name][:, place] for name in (self.policy, self.than))
-        words = f"{self.policy} {one.mean():.1f}, {self.than} {two.mean():.1f}"
-        words = f"at {result.checkpoints[place]:,} pulls {words}"
-        return _below_zero(two, one, True, f"{words}; {self.than} − {self.policy}")
+        one, two = (result.regret[name][:, place] for name in (self.than, self.policy))
+        most = most_regret(result) / 10.0
+        words = (
+            f"after {result.checkpoints[place]:,} pulls regret of {self.than} {one.mean():.1f}, "
+        )
+        words += f"of {self.policy} {two.mean():.1f}"
+        return Comparison(one, two, most, most, words)
+
+
+def most_regret(result: Result) -> float:
+    """Return the most that a run can cost: the horizon times the largest gap.
+
+    Where every run draws means of its own, they lie between 0 and 1, and so do the gaps.
+    """
+    means = result.info.get("means", (0.0, 1.0))
+    return float(result.checkpoints[-1]) * (max(means) - min(means))
 
 
 def halves(result: Result, name: str) -> tuple[Floats, Floats]:
@@ -199,22 +243,9 @@ def halves(result: Result, name: str) -> tuple[Floats, Floats]:
     return result.regret[name][:, middle], result.regret[name][:, -1]
 
 
-def _below_zero(one: Floats, two: Floats, paired: bool, words: str) -> Verdict:
-    """Decide whether the mean of `one` is below that of `two`."""
-    difference, error = difference_of_means(one, two, paired)
-    distance = difference / error if error > 0.0 else math.copysign(math.inf, difference)
-    outcome = HOLDS if distance <= -ENOUGH else FAILS if distance >= ENOUGH else OPEN
-    if difference == 0.0 and error == 0.0:
-        outcome = FAILS  # it is not below
-    away = f"{abs(distance):.1f} standard errors" if error > 0.0 else "the same in every run"
-    return Verdict(outcome, f"{words} = {difference:.1f} ± {error:.1f} ({away})", distance)
+def _halves_text(name: str, half: Floats, end: Floats) -> str:
+    return f"regret of {name} {half.mean():.1f} at half time, {end.mean():.1f} at the end"
 
 
-def difference_of_means(one: Floats, two: Floats, paired: bool) -> tuple[float, float]:
-    """Return the difference of two means and its standard error."""
-    n = len(one)
-    if paired:
-        variance = float((one - two).var(ddof=1)) / n
-    else:
-        variance = (float(one.var(ddof=1)) + float(two.var(ddof=1))) / n
-    return float(one.mean() - two.mean()), math.sqrt(variance)
+def _times(factor: float) -> str:
+    return "" if factor == 1.0 else f"{factor:g} × "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from structured_bandits.experiments.compile_ahead import compiling_ahead
@@ -37,6 +38,7 @@ Say = Callable[[str], None]
 Results = dict[tuple[str, str], Result | None]  # by experiment and preset; None: nothing to play
 
 BETA = 3.0  # the margin at which a picture of a structure shows what removes an arm
+MOST_MEANS = 10_000  # of a structure that is drawn
 FIGURE_SIZE = 500_000  # bytes that a figure, its numbers and its part of the page may take
 
 
@@ -44,12 +46,38 @@ def compare(experiment: Experiment, options: RunOptions, say: Say) -> Path:
     """Run one experiment, print its table and write its page; return its path."""
     results, seconds = run_all([experiment], options, say)
     page = Page(experiment.title, experiment.caption, {experiment.preset: ""})
-    path = publish(page, [experiment], results, options, seconds)
     result = results[experiment.id, experiment.preset]
+    views = other_views(experiment)
+    results |= {(e.id, e.preset): None if e.figure == "structure" else result for e in views}
+    path = publish(page, [experiment, *views], results, options, seconds)
     if result is not None:
         say(regret_text(result))
     say(f"page: {path}")
     return path
+
+
+def other_views(experiment: Experiment) -> list[Experiment]:
+    """Return what else the page of a comparison shows: how often arms were pulled, and the structure."""
+    if experiment.figure != "regret" or experiment.fixed is None:
+        return []
+    structure = experiment.fixed.structure
+    pulls = replace(
+        experiment,
+        id=f"{experiment.id}-pulls",
+        figure="pulls",
+        title="Which arms were pulled",
+        caption="How often each policy pulled each arm, on average over the runs.",
+    )
+    if len(structure.cells.best) * structure.n_arms > MOST_MEANS:
+        return [pulls]
+    known = replace(
+        experiment,
+        id=f"{experiment.id}-structure",
+        figure="structure",
+        title="What was known",
+        caption="The candidate models, the true one marked, and what tells each arm from the best one.",
+    )
+    return [pulls, known]
 
 
 def run_all(chosen: Sequence[Experiment], options: RunOptions, say: Say) -> tuple[Results, float]:
@@ -105,7 +133,7 @@ def publish(
     """Draw and save the figures, their numbers and the page."""
     for experiment in chosen:
         result = results[experiment.id, experiment.preset]
-        shown = shown_of(experiment, result, several_presets=len(page.presets) > 1)
+        shown = shown_of(experiment, result)
         svg = save_figure(draw_figure(shown), options.out, shown.name)
         if result is not None:
             save_numbers(numbers(shown, result), options.out, shown.name)
@@ -123,12 +151,12 @@ def publish(
     return path
 
 
-def shown_of(experiment: Experiment, result: Result | None, several_presets: bool) -> Shown:
+def shown_of(experiment: Experiment, result: Result | None) -> Shown:
     """Return what the figure of an experiment shows."""
     problem = experiment.fixed
     return Shown(
         name=figure_name(experiment),
-        title=experiment.title + (f" ({experiment.preset})" if several_presets else ""),
+        title=experiment.title,
         caption=experiment.caption,
         kind=experiment.figure,
         horizon=experiment.horizon,
@@ -136,6 +164,8 @@ def shown_of(experiment: Experiment, result: Result | None, several_presets: boo
         problem=Problem(problem.structure, problem.truth, problem.world.means) if problem else None,
         result=result,
         beta=BETA,
+        experiment=experiment.id,
+        preset=experiment.preset if experiment.has_presets else "",
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -35,6 +36,10 @@ class RunOptions:
     runs: int | None = None  # None: as each experiment says
     seed: int = 0
     workers: int | None = None
+    first: int = 0  # the first run
+    brief: bool = (
+        False  # keep only what claims need: regret at a tenth, half and the end; no e-values
+    )
 
     def runs_of(self, experiment: Experiment) -> int:
         """Return the number of runs of an experiment."""
@@ -55,7 +60,11 @@ def run_policy(experiment: Experiment, name: str, options: RunOptions) -> Result
 
 def gather(experiment: Experiment, options: RunOptions) -> Result:
     """Return the result of all policies of an experiment."""
-    parts = {name: run_policy(experiment, name, options) for name in experiment.specs}
+    return together({name: run_policy(experiment, name, options) for name in experiment.specs})
+
+
+def together(parts: Mapping[str, Result]) -> Result:
+    """Return the results of single policies, by their names, as one."""
     first = next(iter(parts.values()))
     tables = {
         key: {name: getattr(part, key)[name] for name, part in parts.items()}
@@ -83,6 +92,8 @@ def key(experiment: Experiment, name: str, options: RunOptions) -> str:
         "checkpoints": experiment.checkpoints,
         "policy": [name, experiment.specs[name], *experiment.code.get(name, ())],
         "runs": options.runs_of(experiment),
+        "first": options.first,
+        "brief": options.brief,
         "seed": options.seed,
         "sources": SOURCES_HASH,
         "versions": [np.__version__, version("numba")],
@@ -124,10 +135,14 @@ def compile_for(experiment: Experiment, name: str) -> None:
 def _play(experiment: Experiment, name: str, options: RunOptions) -> Result:
     how: dict[str, Any] = {
         "runs": options.runs_of(experiment),
+        "first_run": options.first,
         "seed": options.seed,
         "checkpoints": experiment.checkpoints,
         "workers": options.workers or core_count(),
     }
+    if options.brief:
+        end = experiment.horizon
+        how |= {"checkpoints": sorted({max(1, end // 10), max(1, end // 2), end}), "misfit": False}
     problem = experiment.problem
     with warnings.catch_warnings():  # random structures leave [0, 1] on purpose
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)

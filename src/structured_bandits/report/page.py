@@ -11,18 +11,28 @@ from pathlib import Path
 from structured_bandits import text_tables
 from structured_bandits.errors import FileFormatError, OutputError
 from structured_bandits.policies.reading import READINGS
-from structured_bandits.report.records import FAILS, HOLDS, OPEN, Shown, Statement, Verdict, tally
+from structured_bandits.report.records import (
+    CAPPED,
+    FAILS,
+    HOLDS,
+    OPEN,
+    SAME,
+    Shown,
+    Statement,
+    Verdict,
+    tally,
+)
 from structured_bandits.simulation.regret_table import notes_on
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import NOT_PRINTABLE
-from structured_bandits.writing import write_whole
+from structured_bandits.writing import safe_name, write_whole
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 GENERATOR = '<meta name="generator" content="structured-bandits">'
 READING_NAMES = {"/".join(reading): name for name, reading in READINGS.items()}
-MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?"}
-CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open"}
+MARKS = {HOLDS: "✓", FAILS: "✗", SAME: "=", CAPPED: "?", OPEN: "?"}
+CLASSES = {HOLDS: "holds", FAILS: "fails", SAME: "open", CAPPED: "open", OPEN: "open"}
 
 
 @dataclass
@@ -32,6 +42,7 @@ class Page:
     title: str
     lead: str
     presets: dict[str, str]  # name -> what it is
+    outcome: str = ""  # what came out, in a paragraph
     figures: list[tuple[Shown, str]] = field(default_factory=list)  # with their SVG
     claims: tuple[Statement, ...] = ()
     verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # preset -> claim id
@@ -61,16 +72,24 @@ def write_page(page: Page, path: Path) -> None:
 
 
 def page_html(page: Page) -> str:
-    """Return the page."""
+    """Return the page: what came out, each experiment with its figures and claims, then the details."""
     body = [f"<h1>{text_html(page.title)}</h1>", f"<p>{text_html(page.lead)}</p>"]
-    if page.claims:
-        body.append(_claims_html(page))
+    if page.outcome:
+        body.append(f'<section id="outcome"><h2>What came out</h2><p>{text_html(page.outcome)}</p>')
+        items = "".join(
+            f"<li><b>{text_html(name)}</b>: {text_html(words)}</li>"
+            for name, words in page.presets.items()
+        )
+        body.append(f"<ul>{items}</ul></section>")
+    groups = _experiments(page)
     links = "".join(
-        f'<li><a href="#{shown.name}">{text_html(shown.title)}</a></li>'
-        for shown, _ in page.figures
+        f'<li><a href="#{_place(key)}">{text_html(shown[0][0].title)}</a></li>'
+        for key, shown in groups.items()
     )
     body.append(f'<nav><h2>Figures</h2><ul class="contents">{links}</ul></nav>')
-    body += [_figure_html(shown, svg) for shown, svg in page.figures]
+    body += [_experiment_html(page, key, shown) for key, shown in groups.items()]
+    if page.claims:
+        body.append(_claims_html(page))
     if page.notes:
         items = "".join(
             f"<dt>{text_html(i)}</dt><dd>{text_html(text)}</dd>" for i, text in page.notes
@@ -80,6 +99,47 @@ def page_html(page: Page) -> str:
         )
     body.append(facts_html(page.facts))
     return whole_page(page.title, body)
+
+
+def _experiments(page: Page) -> dict[str, list[tuple[Shown, str]]]:
+    """Return the figures by their experiment."""
+    groups: dict[str, list[tuple[Shown, str]]] = {}
+    for shown, svg in page.figures:
+        groups.setdefault(shown.experiment or shown.name, []).append((shown, svg))
+    return groups
+
+
+def _place(experiment: str) -> str:
+    return f"experiment-{safe_name(experiment)}"
+
+
+def _experiment_html(page: Page, experiment: str, figures: list[tuple[Shown, str]]) -> str:
+    """Return the section of an experiment: what is claimed, and its figures side by side."""
+    first = figures[0][0]
+    claims = "".join(
+        f"<li>{text_html(claim.statement)} {_short_verdicts(page, claim)}</li>"
+        for claim in page.claims
+        if claim.experiment == experiment
+    )
+    parts = "".join(_figure_html(shown, svg) for shown, svg in figures)
+    side = ' class="side"' if len(figures) > 1 else ""
+    return (
+        f'<section id="{_place(experiment)}"><h2>{text_html(first.title)}</h2>'
+        f"<p>{text_html(first.caption)}</p>"
+        + (f'<ul class="said">{claims}</ul>' if claims else "")
+        + f"<div{side}>{parts}</div></section>"
+    )
+
+
+def _short_verdicts(page: Page, claim: Statement) -> str:
+    """Return the verdicts on a claim in a line, one for each preset."""
+    several = len(page.verdicts) > 1
+    return " ".join(
+        f'<span class="{CLASSES[verdict.outcome]}">{MARKS[verdict.outcome]} '
+        f"{text_html(verdict.text)}{f' ({text_html(preset)})' if several else ''}</span>"
+        for preset, verdicts in page.verdicts.items()
+        if (verdict := verdicts.get(claim.id)) is not None
+    )
 
 
 def facts_html(facts: dict[str, str]) -> str:
@@ -115,12 +175,12 @@ def _claims_html(page: Page) -> str:
             f'<span class="where">{text_html(claim.where)} · {text_html(claim.id)}</span></td>'
             f"{cells}</tr>"
         )
-    presets = "".join(
-        f"<li><b>{text_html(name)}</b>: {text_html(page.presets[name])} <b>{tally(verdicts)}.</b></li>"
+    totals = "".join(
+        f"<li><b>{text_html(name)}</b>: {tally(verdicts.values())}.</li>"
         for name, verdicts in page.verdicts.items()
     )
     return (
-        f'<section id="claims"><h2>Do the claims hold?</h2><ul>{presets}</ul>'
+        f'<section id="claims"><h2>Every claim</h2><ul>{totals}</ul>'
         f'<table class="claims"><thead><tr><th>claim</th>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></section>"
     )
@@ -129,26 +189,23 @@ def _claims_html(page: Page) -> str:
 def _verdict_html(verdict: Verdict | None) -> str:
     if verdict is None:
         return "not run"
-    leaning = f" ({verdict.leaning})" if verdict.leaning else ""
-    mark = f"{MARKS[verdict.outcome]} {verdict.outcome}{leaning}"
     return (
-        f'<span class="{CLASSES[verdict.outcome]}">{mark}</span>'
+        f'<span class="{CLASSES[verdict.outcome]}">{MARKS[verdict.outcome]} '
+        f"{text_html(verdict.text)}</span>"
         f'<span class="numbers">{text_html(verdict.numbers)}</span>'
     )
 
 
 def _figure_html(shown: Shown, svg: str) -> str:
-    lines = [text_html(shown.caption), text_html(_setting_text(shown))]
     table = ""
     if shown.result:
         names = shown.problem.structure.arm_names if shown.problem else ()
         pulls = shown.kind == "pulls" and names
         table = _pulls_html(names, shown.result) if pulls else _result_html(shown.result)
+    head = f"<h3>{text_html(shown.preset)}</h3>" if shown.preset else ""
     return (
-        f"<section><h2>{text_html(shown.title)}</h2>"
-        f'<figure class="{shown.kind}" id="{shown.name}">'
-        f"{svg}<figcaption>{'<br>'.join(line for line in lines if line)}</figcaption></figure>"
-        f"{table}</section>"
+        f'<div>{head}<figure class="{shown.kind}" id="{shown.name}">'
+        f"{svg}<figcaption>{text_html(_setting_text(shown))}</figcaption></figure>{table}</div>"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,9 @@ from structured_bandits.arrays import Floats
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import Structure
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
+HOLDS, FAILS, SAME = "holds", "does not hold", "no difference"
+OPEN = "open"  # more runs will decide it
+CAPPED = "capped"  # no more runs were allowed
 
 
 @dataclass(frozen=True)
@@ -20,19 +23,34 @@ class Verdict:
     outcome: str
     numbers: str
     distance: float = 0.0  # in standard errors; below 0 speaks for the claim
+    runs: int = 0
+    asymptotic: bool = False  # does it rest on the central limit theorem?
 
     @property
-    def leaning(self) -> str:
-        """Of an undecided claim: how many standard errors for or against it."""
-        if self.outcome != OPEN:
-            return ""
-        return f"{abs(self.distance):.1f} s.e. {'for' if self.distance < 0.0 else 'against'}"
+    def text(self) -> str:
+        """The verdict as a cell of a table."""
+        if self.outcome in (OPEN, CAPPED):
+            side = "for" if self.distance < 0.0 else "against"
+            return f"{self.outcome} at {self.runs:,} runs ({abs(self.distance):.1f} s.e. {side})"
+        return f"{self.outcome} ≈" if self.asymptotic else self.outcome
 
 
-def tally(verdicts: dict[str, Verdict]) -> str:
-    """Return how many claims hold, do not and are undecided."""
-    counts = Counter(verdict.outcome for verdict in verdicts.values())
-    return f"{counts[HOLDS]} hold, {counts[FAILS]} do not, {counts[OPEN]} undecided"
+def tally(verdicts: Iterable[Verdict]) -> str:
+    """Return how many claims hold, do not, make no difference or were capped."""
+    counts = Counter(verdict.outcome for verdict in verdicts)
+    words = {
+        HOLDS: "hold",
+        FAILS: "do not",
+        SAME: "make no difference that matters",
+        CAPPED: "are capped",
+        OPEN: "are open",
+    }
+    always = (HOLDS, FAILS)
+    return ", ".join(
+        f"{counts[outcome]} {said}"
+        for outcome, said in words.items()
+        if counts[outcome] or outcome in always
+    )
 
 
 @dataclass(frozen=True)
@@ -42,6 +60,7 @@ class Statement:
     id: str
     statement: str
     where: str
+    experiment: str  # whose runs decide it, and whose figure shows it
 
 
 @dataclass(frozen=True)
@@ -66,3 +85,5 @@ class Shown:
     problem: Problem | None  # None: drawn afresh in each run
     result: Result | None  # None: nothing is played, the structure is shown
     beta: float  # the margin at which the gaps of a structure remove arms
+    experiment: str = ""  # figures of the same experiment stand side by side
+    preset: str = ""

@@ -54,14 +54,14 @@ def claims_text(claims: Iterable[Statement], verdicts: dict[str, dict[str, Verdi
             rows.append([claim.id, *(_outcome(each.get(claim.id)) for each in verdicts.values())])
     if len(rows) == 1:
         return "no claim is decided by these experiments"
-    totals = [f"{preset}: {tally(each)}" for preset, each in verdicts.items()]
+    totals = [f"{preset}: {tally(each.values())}" for preset, each in verdicts.items()]
     return "\n".join([table_text(rows), "", *totals])
 
 
 def _outcome(verdict: Verdict | None) -> str:
     if verdict is None:
         return "not run"
-    return f"{verdict.outcome} ({verdict.leaning})" if verdict.leaning else verdict.outcome
+    return verdict.text
 
 
 def regret_text(result: Result) -> str:

@@ -48,6 +48,7 @@ def simulate(
     record_arms: bool = False,
     progress: bool | None = None,
     misfit: bool | None = None,
+    first_run: int = 0,
 ) -> Result:
     """Play each policy in `world` for `horizon` pulls, `runs` times.
 
@@ -69,6 +70,7 @@ def simulate(
     - `misfit`: compute the e-value against a policy's structure at the end of each run
       (`Result.e_values`). None means for all structures except polytopes, where it takes linear and
       quadratic programs.
+    - `first_run`: the number of the first run, so that more runs can be added to earlier ones.
     """
     policies = _named(policies)
     setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms, misfit)
@@ -80,7 +82,8 @@ def simulate(
         "means": world.means.tolist(),
         "policies": {name: _described(policy) for name, policy in policies.items()},
     }
-    return _run(setting, Same(dict(policies), world), runs, workers, progress, about)
+    numbers = _run_numbers(first_run, runs)
+    return _run(setting, Same(dict(policies), world), numbers, workers, progress, about)
 
 
 def simulate_random(
@@ -95,13 +98,15 @@ def simulate_random(
     record_arms: bool = False,
     progress: bool | None = None,
     misfit: bool | None = None,
+    first_run: int = 0,
 ) -> Result:
     """Like `simulate`, with policies and world drawn afresh in each run.
 
     `draw(rng)` returns the policies and the world; in run i, `rng` is made from SeedSequence(seed,
     spawn_key=(i,)). Each run must draw the same policy names and number of arms.
     """
-    first = draw(draw_rng(checked_count("seed", seed, least=0), 0))
+    numbers = _run_numbers(first_run, runs)
+    first = draw(draw_rng(checked_count("seed", seed, least=0), numbers.start))
     if not isinstance(first, tuple) or len(first) != 2 or not hasattr(first[1], "means"):
         raise ParameterError(f"draw: expected it to return (policies, world), got {first!r}")
     policies, world = _named(first[0]), first[1]
@@ -111,18 +116,17 @@ def simulate_random(
     }
     setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms, misfit)
     warn_of_horizons(policies, setting.horizon)  # here, not in the threads that draw again
-    return _run(setting, Draw(draw, len(world.means)), runs, workers, progress, about)
+    return _run(setting, Draw(draw, len(world.means)), numbers, workers, progress, about)
 
 
 def _run(
     setting: Setting,
     case: Same | Draw,
-    runs: int,
+    runs: range,
     workers: int | None,
     progress: bool | None,
     about: dict[str, Any],
 ) -> Result:
-    runs = checked_count("runs", runs)
     blocks = run_blocks(setting, case, runs, _worker_count(workers, setting), progress)
     return Result(
         checkpoints=setting.checkpoints,
@@ -138,13 +142,20 @@ def _run(
         info={
             **about,
             "horizon": setting.horizon,
-            "runs": runs,
+            "runs": len(runs),
+            "first_run": runs.start,
             "seed": setting.seed,
             "engine": setting.engine,
             "planning": setting.planning,
             "versions": versions_of(setting.engine),
         },
     )
+
+
+def _run_numbers(first: int, runs: int) -> range:
+    """Return the numbers of the runs to play."""
+    start = checked_count("first_run", first, least=0)
+    return range(start, start + checked_count("runs", runs))
 
 
 def _gathered(blocks: list[Block], setting: Setting, key: str) -> dict[str, Any]:

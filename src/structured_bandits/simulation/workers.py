@@ -34,14 +34,14 @@ _stop_flag: Any = None  # of a worker process
 
 
 def run_blocks(
-    setting: Setting, case: Case, runs: int, workers: int, progress: bool | None
+    setting: Setting, case: Case, runs: range, workers: int, progress: bool | None
 ) -> list[Block]:
     """Play all runs; return the blocks in order of their runs."""
     if setting.processes and workers > 1:
         _check_picklable(case)
     spans = spread(runs, workers)
     pool, stop = _pool(setting.processes, min(workers, len(spans)))
-    with progress_bar("sb.simulate", progress, total=runs, unit="run") as bar, pool:
+    with progress_bar("sb.simulate", progress, total=len(runs), unit="run") as bar, pool:
         try:
             futures = {_submit(pool, setting, case, span, stop): span for span in spans}
             waiting = set(futures)
@@ -61,18 +61,18 @@ def run_blocks(
     return [future.result() for future in futures]
 
 
-def spread(runs: int, workers: int) -> list[range]:
+def spread(runs: range, workers: int) -> list[range]:
     """Return blocks of runs that get smaller and smaller: few calls, and no idle tail.
 
-    >>> spread(20, 2)
+    >>> spread(range(20), 2)
     [range(0, 3), range(3, 6), range(6, 8), range(8, 10), range(10, 12), range(12, 13), range(13, 14),
      range(14, 15), range(15, 16), range(16, 17), range(17, 18), range(18, 19), range(19, 20)]
     """
     spans: list[range] = []
-    first = 0
-    while first < runs:
-        size = max(1, -(-(runs - first) // (PARTS * workers)))
-        spans.append(range(first, min(runs, first + size)))
+    first = runs.start
+    while first < runs.stop:
+        size = max(1, -(-(runs.stop - first) // (PARTS * workers)))
+        spans.append(range(first, min(runs.stop, first + size)))
         first += size
     return spans
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from structured_bandits.experiments.evidence import decide
+from structured_bandits.experiments.deciding import decide
 from structured_bandits.experiments.paper.catalogue import experiments
 from structured_bandits.experiments.paper.claims import CLAIMS
 from structured_bandits.experiments.paper.field import with_all_policies
+from structured_bandits.experiments.paper.outcome import outcome_text
 from structured_bandits.experiments.paper.words import FAIR, LEAD, NOTES, PRESETS, TITLE
 from structured_bandits.experiments.run import Say, publish, run_all
 from structured_bandits.experiments.saved_runs import RunOptions
@@ -20,28 +21,30 @@ def reproduce(
     presets: tuple[str, ...],
     options: RunOptions,
     say: Say,
+    most_runs: int,
     all_policies: bool = False,
 ) -> Path:
     """Run the paper's experiments, print the claims and write the page; return its path.
 
-    With `all_policies` the experiments that show regrets come once more, with every policy that can
-    play them; nothing is claimed of those.
+    Claims get up to `most_runs` of each policy. With `all_policies` the experiments that show regrets
+    come once more, with every policy that can play them; nothing is claimed of those.
     """
     chosen = {preset: experiments(ids, preset) for preset in presets}
     extra = with_all_policies(experiments(ids, FAIR)) if all_policies else []
     played = [e for each in chosen.values() for e in each]
     results, seconds = run_all([*played, *extra], options, say)
-    verdicts = {
-        preset: decide(CLAIMS, {e.id: results[e.id, preset] for e in each})
-        for preset, each in chosen.items()
-    }
+    verdicts = {preset: decide(CLAIMS, each, options, most_runs) for preset, each in chosen.items()}
     page = Page(TITLE, LEAD, {preset: PRESETS[preset] for preset in presets}, notes=NOTES)
     judged = {claim for each in verdicts.values() for claim in each}
     page.claims = tuple(claim for claim in CLAIMS if claim.id in judged)
-    page.verdicts = verdicts if page.claims else {}
+    if page.claims:
+        page.verdicts = verdicts
+        page.outcome = outcome_text(page.claims, verdicts)
     side_by_side = [e for pair in zip(*chosen.values(), strict=True) for e in pair]
     path = publish(page, [*side_by_side, *extra], results, options, seconds)
     say(claims_text(CLAIMS, verdicts))
+    if page.outcome:
+        say(f"\n{page.outcome}")
     for experiment in extra:
         result = results[experiment.id, experiment.preset]
         if result is not None:

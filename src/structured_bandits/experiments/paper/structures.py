@@ -12,9 +12,9 @@ from structured_bandits.structures.curves.structure import Closed, CurveStructur
 from structured_bandits.structures.finite.structure import FiniteStructure
 
 
-def _as_in_the_paper(count: int) -> tuple[str, ...]:
-    """Return the names that the paper gives to arms, which it counts from 1."""
-    return tuple(f"arm {number}" for number in range(1, count + 1))
+def _as_in_the_paper(what: str, count: int) -> tuple[str, ...]:
+    """Return the names of arms or models: the paper counts from 1."""
+    return tuple(f"{what} {number}" for number in range(1, count + 1))
 
 
 def figure1_left(informative: bool = True) -> CurveStructure:
@@ -31,7 +31,7 @@ def figure1_left(informative: bool = True) -> CurveStructure:
             Piece(0.33, 0.66, [0.8, middle, 0.86], [0.4, middle, 0.86]),
             Piece(0.66, 1.0, [0.4, 0.8, 0.8], [0.4, 0.8, 0.6], closed="both"),
         ],
-        arms=_as_in_the_paper(3),
+        arms=_as_in_the_paper("arm", 3),
     )
 
 
@@ -47,7 +47,8 @@ def figure1_right() -> FiniteStructure:
             [0.8, 0.4, 0.6, 0.88],
             [0.8, 0.92, 0.6, 0.5],
         ],
-        arms=_as_in_the_paper(4),
+        arms=_as_in_the_paper("arm", 4),
+        models=_as_in_the_paper("model", 4),
     )
 
 
@@ -64,7 +65,7 @@ def figure1_right_as_curves() -> CurveStructure:
             Piece(ends[row], ends[row + 1], table[row], table[row], closed[row])
             for row in range(len(table))
         ],
-        arms=_as_in_the_paper(4),
+        arms=_as_in_the_paper("arm", 4),
     )
 
 
