@@ -268,7 +268,8 @@ def _constant_text(data: dict[str, Any]) -> str:
             "Constant regret is neither ruled out nor guaranteed: no model with another best arm gives "
             "the best arm its true mean, but some come as close to it as you like (Gamma_* = 0)."
         )
-    models = few(data["confusing_models"])
+    confusing = data["confusing_models"]
+    models = f"the model{'' if len(confusing) == 1 else 's'} {few(confusing)}"
     if _vanishes(data["lower_bound"]["constant"]):
         return (
             f"Constant regret is not ruled out: pulls of the best arm never refute {models}, but "
