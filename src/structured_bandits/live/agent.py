@@ -90,7 +90,7 @@ class Agent:
     Their rewards count like all others, so a reward that never comes does not stop the agent. When a
     reward comes that was not part of the plan, the agent plans anew.
 
-    A policy with a horizon goes on if it is asked for more pulls than that, with a warning the first
+    If a policy with a horizon is asked for more pulls than that, it goes on, with a warning the first
     time.
 
     One agent must not be used by several threads at the same time; several agents may share a structure.

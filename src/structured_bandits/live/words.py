@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from structured_bandits.live.likely import LikelyModel
-from structured_bandits.structures.base import Structure, shortened
+from structured_bandits.structures.base import Structure, labels_of, shortened
 from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.finite.structure import FiniteStructure
@@ -91,12 +91,12 @@ def likely_words(structure: Structure | None, likely: Any, arms: Sequence[str]) 
         ]
     if isinstance(likely, LikelyModel):
         means = [
-            f"{cut(arm, LONGEST_NAME)!r} {number(mean)}"
-            for arm, mean in zip(arms, likely.means, strict=True)
+            f"{number(mean)} for {cut(arm, LONGEST_NAME)}"
+            for arm, mean in zip(labels_of(arms), likely.means, strict=True)
         ]
         more = ", …" if len(means) > MOST else ""
         return [
-            f"The most likely parameter is {number(likely.parameter)}, with the means "
+            f"The most likely parameter is {number(likely.parameter)}; its means are "
             f"{', '.join(means[:MOST])}{more}."
         ]
     if isinstance(likely, Mapping):

@@ -261,14 +261,15 @@ def _constant_text(data: dict[str, Any]) -> str:
         return (
             "Constant regret is possible: the regret can stop growing. Pulls of the best arm refute "
             "every model with another best arm, since all of these give it a mean that is off by "
-            f"{_limited(gamma)} or more (Gamma_*; the nearest is model {rival['model']})."
+            f"{number(gamma)} or more (Gamma_*; the nearest is model {rival['model']})."
         )
     if data["constant_regret_possible"]:
         return (
             "Constant regret is neither ruled out nor guaranteed: no model with another best arm gives "
             "the best arm its true mean, but some come as close to it as you like (Gamma_* = 0)."
         )
-    models = few(data["confusing_models"])
+    confusing = data["confusing_models"]
+    models = f"the model{'' if len(confusing) == 1 else 's'} {few(confusing)}"
     if _vanishes(data["lower_bound"]["constant"]):
         return (
             f"Constant regret is not ruled out: pulls of the best arm never refute {models}, but "
@@ -305,11 +306,6 @@ def _vanishes(value: float | str) -> bool:
     return not isinstance(value, str) and number(value) == "0"
 
 
-def _limited(value: float | str) -> str:
-    """Return a number that may be "inf"."""
-    return value if isinstance(value, str) else number(value)
-
-
 def _classes_text(classes: dict[str, Any]) -> str:
     meaning = {
         "worst_case": "worst-case structures, on which SUCB's regret has the best possible order",
@@ -337,8 +333,8 @@ def _lower_text(data: dict[str, Any]) -> str:
     if _vanishes(lower["constant"]):
         return f"{head}at least 0: nothing forces the regret to grow with log n."
     arms = labels_of([*lower["allocation"]])
-    counts = zip(arms, lower["allocation"].values(), strict=True)
-    pulls = [f"{number(count)} of {arm}" for arm, count in counts if number(count) != "0"]
+    counts = zip(map(number, lower["allocation"].values()), arms, strict=True)
+    pulls = [f"{count} of {arm}" for count, arm in counts if count != "0"]
     return (
         f"{head}at least {number(lower['constant'], 6)} × log n.\n"
         f"  The cheapest way to do well takes these pulls, in multiples of log n: {few(pulls)}.\n"

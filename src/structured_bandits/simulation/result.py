@@ -39,8 +39,8 @@ class Result:
     """Regret and pulls of several policies over several runs.
 
     Its tables are dictionaries by policy name. Regret is pseudo-regret: the sum of the gaps of the arms
-    that were pulled, at each of the `checkpoints`. At the prompt and in notebooks a result is
-    shown as a short table.
+    that were pulled, at each of the `checkpoints`. At the prompt and in notebooks a result is shown as a
+    short table.
     """
 
     checkpoints: Ints
@@ -73,8 +73,8 @@ class Result:
         `t` is one of the checkpoints, by default the last. `empty` is the mean number of empty
         confidence sets, `refuted` the share of runs whose rewards refute the policy's structure at level
         0.01 (`e_values` of 100 or more at the end; nan where there are none). `width` is the confidence
-        radius that each policy used; policies should be compared at equal widths. If a policy
-        is tuned for fewer than `t` pulls, a warning says so.
+        radius that each policy used; policies should be compared at equal widths. If a policy is tuned
+        for fewer than `t` pulls, a warning says so.
         """
         with needs("Result.summary", extra="simulate"):
             import pandas
