@@ -80,8 +80,8 @@ def figures() -> dict[str, Any]:
 
 
 def many() -> sb.FiniteStructure:
-    """Return twelve models of six arms, of which a map shows where arms are ruled out."""
-    return sb.FiniteStructure(np.random.default_rng(4).uniform(0.1, 0.9, (12, 6)).round(2))
+    """Return nine models of five arms, of which a map shows where arms are ruled out."""
+    return sb.FiniteStructure(np.random.default_rng(4).uniform(0.1, 0.9, (9, 5)).round(2))
 
 
 def main() -> None:
