@@ -70,7 +70,7 @@ def test_a_report_for_a_table(types: str) -> None:
     ]  # fmt: skip
     for text in (
         "Constant regret is impossible",
-        "best arm never refute two, three, four, so other",
+        "best arm never refute the models two, three, four, so other",
         "there is no decoy",
         "has the best possible order: no, because of C, D",
         "1.07456 × log n",

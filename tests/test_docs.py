@@ -219,6 +219,12 @@ def test_the_page_on_structures_shows_the_questions_as_they_are() -> None:
     assert wanted in shown, "the page should show\n" + "\n".join(wanted)
 
 
+def test_the_page_on_policies_shows_its_experiment_file_as_it_is() -> None:
+    page = (ROOT / "docs" / "add-a-policy.md").read_text()
+    file = (ROOT / "docs" / "own-policy" / "experiment.toml").read_text()
+    assert f"```toml\n{file}```" in page
+
+
 def test_everything_exported_is_on_the_page_of_the_api() -> None:
     page = (ROOT / "docs" / "api.md").read_text()
     assert page.count(".. EVERY REGISTERED POLICY (conf.py puts them here)\n") == 1

@@ -313,7 +313,9 @@ def test_what_cannot_be_sent_to_a_process_is_named_before_one_is_started() -> No
 
 
 def test_a_policy_tuned_for_less_than_it_plays_warns() -> None:
-    with pytest.warns(UserWarning, match="SAE is tuned for horizon=5 and will be played for 10"):
+    with pytest.warns(
+        sb.HorizonWarning, match="SAE is tuned for horizon=5 and will be played for 10"
+    ):
         sb.simulate(sb.SAE(R, 5), WORLD, 10, runs=1)
 
 

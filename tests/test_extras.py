@@ -131,6 +131,14 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return hide
 
 
+def test_a_result_is_printed_with_numpy_alone(without: Callable[[str], None]) -> None:
+    without("pandas")
+    without("scipy")
+    lines = repr(PLAYED).splitlines()
+    assert re.split(r"  +", lines[2]) == ["policy", "mean regret", "median", "empty sets", "width"]
+    assert "95 % interval" not in PLAYED._repr_html_()
+
+
 HINTS: list[tuple[str, str, Callable[[], Any]]] = [
     ("numba", "sb.simulate needs numba, which is not installed: pip install 'structured-bandits[simulate]'", lambda: sb.simulate(sb.UCB(3), WORLD, 10, runs=1)),
     ("tqdm", "sb.simulate(progress=True) needs tqdm", lambda: sb.simulate(sb.UCB(3), WORLD, 10, runs=1, engine="python", progress=True)),

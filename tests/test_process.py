@@ -51,6 +51,10 @@ def cache_files(package: Path) -> dict[str, int]:
 PLAY = """
     import json
     import structured_bandits as sb
+    from structured_bandits import progress
+    said = []
+    note = progress.note_compilation
+    progress.note_compilation = lambda begins: (note(begins), said.append(progress.doing("")))
     result = sb.simulate(sb.UCB(2), sb.Bernoulli([0.5, 0.6]), 1000, runs=2)
     from structured_bandits.simulation.compiled import cached_runs
     stats = cached_runs.stats
@@ -59,6 +63,7 @@ PLAY = """
         "pulls": result.pulls["UCB"].tolist(),
         "hits": sum(stats.cache_hits.values()),
         "misses": sum(stats.cache_misses.values()),
+        "said": said,
     }))
 """
 
@@ -91,11 +96,13 @@ def test_a_second_process_compiles_nothing_and_an_edit_is_never_answered_from_th
     first = run(PLAY, package)
     assert first["file"].startswith(str(package))
     assert (first["hits"], first["misses"]) == (0, 1)
+    assert (first["said"][0], first["said"][-1]) == ("compiling, once", "")
     files = cache_files(package)
     assert len(files) == 2  # an index and the code
 
     second = run(PLAY, package)
     assert (second["hits"], second["misses"]) == (1, 0)
+    assert second["said"] == []  # what is read from the disk is not compiled
     assert second["pulls"] == first["pulls"]
     assert cache_files(package) == files
 

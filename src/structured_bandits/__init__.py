@@ -19,6 +19,7 @@ from structured_bandits.environments.tape import Tape
 from structured_bandits.errors import (
     DecisionError,
     FileFormatError,
+    HorizonWarning,
     MeansOutsideUnitIntervalWarning,
     MissingExtraError,
     OutputError,
@@ -127,6 +128,7 @@ __all__ = [
     "GeometricDelay",
     "GreedyMLE",
     "Guarded",
+    "HorizonWarning",
     "ImprovedUCB",
     "Learned",
     "LikelyModel",

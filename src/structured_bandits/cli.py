@@ -306,8 +306,9 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments and say which of its claims hold.
 
-    IDS say which experiments: fig1-left, fig1-right, fig2a to fig2d, fig2a-long, fig3a to fig3c and
-    wagp. Without any, all are run. If the command is stopped, the same command continues where it was.
+    IDS say which experiments: fig1-left, fig1-right, fig2a to fig2d, fig2a-long, fig3a to fig3c,
+    wagp-left, wagp-flat and wagp-right, or what several of them begin with: fig2, wagp. Without any, all
+    are run. If the command is stopped, the same command continues where it was.
     """
     from structured_bandits.experiments.paper.reproduce import reproduce as run
     from structured_bandits.experiments.saved_runs import RunOptions
@@ -333,6 +334,11 @@ def reproduce(
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder for results. Without it, results/NAME beside the file.",
 )
+@click.option(
+    "--allow-code",
+    is_flag=True,
+    help='Let the file run Python code: policies of your own, policy = "module:Class".',
+)
 def compare(
     file: Path,
     preset: str | None,
@@ -340,6 +346,7 @@ def compare(
     seed: int,
     workers: int | None,
     out: Path | None,
+    allow_code: bool,
 ) -> None:
     """Let policies play on a structure of your own and compare what they lose.
 
@@ -353,7 +360,7 @@ def compare(
 
     with _complaints(), warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # errors say what matters
-        experiment = read_experiment(file, preset, STRUCTURES)
+        experiment = read_experiment(file, preset, STRUCTURES, allow_code)
         name = file.stem if file.stem.strip(".") else "experiment"  # "..." would lead elsewhere
         folder = out or file.parent / "results" / name
         run(experiment, RunOptions(folder, runs, seed, workers), click.echo)

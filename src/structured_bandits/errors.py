@@ -37,6 +37,10 @@ class MissingExtraError(StructuredBanditsError, ImportError):
     """A package that this needs is not installed; the message has the command that installs it."""
 
 
+class HorizonWarning(UserWarning):
+    """A policy is played for more pulls than it is tuned for; the message says what that means."""
+
+
 class SlowSimulationWarning(UserWarning):
     """Simulations will be slower than they could be; the message says why and what helps."""
 

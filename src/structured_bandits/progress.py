@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 from structured_bandits.errors import MissingExtraError
 from structured_bandits.extras import needs
+
+Item = TypeVar("Item")
+
+COMPILING = "compiling, once"  # what is compiled is kept: on disk, or while this process lives
+
+_under_way = 0  # compilations, one inside the other
+
+
+def note_compilation(begins: bool) -> None:
+    """Take note that a compilation begins or ends; what is read from the disk is none."""
+    global _under_way
+    _under_way += 1 if begins else -1
+
+
+def doing(usual: str) -> str:
+    """Return what a bar says that is being done: `usual`, unless something is compiled now."""
+    return COMPILING if _under_way else usual
 
 
 class _NoBar(nullcontext[Any]):
@@ -41,3 +59,11 @@ def progress_bar(what: str, progress: bool | None, **options: Any) -> Any:
     usual = {"desc": "preparing", "delay": 0.0 if progress else 0.5, "leave": False}
     hidden = None if progress is None else not progress
     return tqdm(**{**usual, **options}, disable=hidden)
+
+
+def with_bar(items: Sequence[Item], what: str, unit: str) -> Iterator[Item]:
+    """Yield the items while a bar, if standard error is a terminal, shows how many are done."""
+    with progress_bar(what, None, total=len(items), unit=unit, desc=what) as bar:
+        for item in items:
+            yield item
+            bar.update(1)

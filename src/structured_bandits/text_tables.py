@@ -1,13 +1,16 @@
-"""Tables and paragraphs for the terminal, tables in HTML for notebooks, names for both."""
+"""Tables and paragraphs for the terminal, tables in HTML; names and numbers as people read them."""
 
 from __future__ import annotations
 
 import html
+import math
 import textwrap
 from collections.abc import Iterable, Sequence
 
 NOT_PRINTABLE = "\ufffd"
 WIDTH = 110  # of a paragraph on the terminal
+SHARE = 1e-4  # of an interval's width: an end below it is 0
+NEGLIGIBLE = 1e-12  # smaller numbers are what rounding left over, or as good as nothing
 
 HtmlRow = Sequence[tuple[str, bool]]  # texts, and which of them are bold
 
@@ -15,6 +18,25 @@ HtmlRow = Sequence[tuple[str, bool]]  # texts, and which of them are bold
 def printable(text: str) -> str:
     """Return a text with a mark for each character that moves the cursor or cannot be seen."""
     return "".join(each if each.isprintable() else NOT_PRINTABLE for each in text)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a number with as many digits as people read; what is negligible is 0.
+
+    >>> number(0.123456), number(1.7e-32), number(-0.0), number(2.5e-7), number(1 / 3, digits=2)
+    ('0.1235', '0', '0', '2.5e-07', '0.33')
+    """
+    return "0" if abs(value) < NEGLIGIBLE else f"{value:.{digits}g}"
+
+
+def interval(low: float, high: float) -> str:
+    """Return an interval in words; an end that is negligible beside its width is 0.
+
+    >>> interval(4.1e-7, 0.021534), interval(0.00041, 0.0021), interval(-1.5, float("inf"))
+    ('0 to 0.02153', '0.00041 to 0.0021', '-1.5 to inf')
+    """
+    least = SHARE * (high - low) if math.isfinite(high - low) else 0.0
+    return " to ".join("0" if abs(end) < least else number(end) for end in (low, high))
 
 
 def table_text(rows: list[list[str]], widest: int = 60) -> str:

@@ -259,3 +259,9 @@ def test_ctrl_c_ends_the_command_with_a_sentence(
     told = CliRunner().invoke(main, ["advise", str(tmp_path / "types.csv"), "--horizon", "50"])
     assert told.exit_code == 130
     assert "stopped; nothing was decided" in told.output
+
+
+def test_policies_that_are_tuned_for_less_warn() -> None:
+    question = checked_question(SMALL, 1000, "bernoulli", 0.5, None, (), 0.05, None, 60.0, 0)
+    with pytest.warns(sb.HorizonWarning, match="short is tuned for horizon=10 and will be played"):
+        own({"short": sb.SAE(SMALL, 10)}, question)

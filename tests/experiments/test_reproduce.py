@@ -67,6 +67,9 @@ def test_every_figure_of_the_paper_has_settings() -> None:
         "wagp-flat",
         "wagp-right",
     ]
+    several = [each.id for each in experiments(("fig2", "fig2b", "fig1"), "figures")]
+    assert several == [each for each in IDS if each[:4] == "fig2"] + ["fig1-left", "fig1-right"]
+    assert [each.id for each in experiments(("fig2a",), "figures")] == ["fig2a"]
 
 
 def test_claims_are_complete_and_distinct() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tracemalloc
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -414,3 +415,46 @@ def test_squares_are_unknown_only_where_nobody_knows_them() -> None:
     assert twin.to_json() == agent.to_json()
     with pytest.raises(sb.RewardError, match=r"squares\[0\]=3: 4 rewards .* between 1 and 2"):
         agent.learn([4, 0], [2.0, 0.0], squares=[3.0, 0.0])
+
+
+# ------------------------------------------------------------------------- beyond the horizon
+
+TWO = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
+UP_TO_3 = {
+    "SAE": sb.SAE(TWO, 3),
+    "MOSS": sb.MOSS(2, horizon=3),
+    "KLUCB": sb.KLUCB(2, variant="++", horizon=3),
+    "Guarded": sb.Guarded(sb.SAE(TWO, 3)),
+}
+
+
+@pytest.mark.parametrize("name", UP_TO_3)
+def test_asking_beyond_the_horizon_warns_once(name: str) -> None:
+    """Rewards that are out count as pulls; a restored agent has warned already."""
+    agent = sb.Agent(UP_TO_3[name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agent.tell(agent.ask().id, 1.0)
+        agent.ask(2)
+    with pytest.warns(
+        sb.HorizonWarning, match="is tuned for horizon=3 and is asked for pull number 4. Beyond"
+    ) as caught:
+        agent.ask()
+    assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agent.ask()
+        sb.Agent.from_json(agent.to_json(), agent.policy).ask()
+
+
+def test_learning_beyond_the_horizon_warns() -> None:
+    agent = sb.Agent(sb.SAE(TWO, 3))
+    with pytest.warns(sb.HorizonWarning, match="horizon=3 and has the results of 4 pulls"):
+        agent.learn([2, 2], [1, 1])
+
+
+def test_policies_without_a_horizon_never_warn() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sb.Agent(sb.MOSS(2)).learn([500, 500], [100, 100])
+        sb.Agent(sb.KLUCB(2, horizon=3)).learn([500, 500], [100, 100])  # a use in "++" alone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -85,6 +86,19 @@ def test_an_e_value_too_large_for_a_number_is_infinite() -> None:
     assert agent.misfit is not None
     assert (agent.misfit.e_value, agent.misfit.p_value, agent.misfit.model) == (math.inf, 0.0, "1")
     assert sb.Agent.from_json(agent.to_json(), agent.policy).misfit == agent.misfit
+
+
+def test_for_people_tiny_numbers_are_round() -> None:
+    """The p-value here is 4e-118 and the first interval begins at 4e-7; the API has them as they are."""
+    agent = sb.Agent(sb.ModelTS(sb.FiniteStructure([[0.5, 0.3], [0.2, 0.7]])))
+    agent.learn([500, 500], [1, 499])
+    assert agent.misfit is not None
+    assert 0.0 < agent.misfit.p_value < 1e-100
+    assert 0.0 < agent.intervals[0, 0] < 1e-6
+    text = agent.describe()
+    assert "p-value below 0.0001 after" in text
+    assert " 0 to 0.02154 " in text
+    assert not re.search(r"\de-\d", text)
 
 
 def test_policies_without_a_structure_and_large_tables_have_no_e_value() -> None:

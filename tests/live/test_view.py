@@ -415,7 +415,9 @@ def test_curves_and_polytopes_can_be_described(policy: Any) -> None:
     before = agent.to_json()
     text = agent.describe()
     if isinstance(policy.structure, sb.CurveStructure):
-        assert "The most likely parameter is 0.5, with the means '1' 0.5, '2' 0.5." in text
+        assert (
+            "The most likely parameter is 0.5; its means are 0.5 for arm 0, 0.5 for arm 1." in text
+        )
         assert "have parameters 0" in text
     else:
         assert "Some models of the structure fit these intervals." in text

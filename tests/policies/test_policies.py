@@ -149,7 +149,7 @@ def test_a_horizon_of_one_works(name: str, engine: str) -> None:
 
 def test_sae_beyond_its_horizon_goes_on() -> None:
     for n in (1, 50):
-        with pytest.warns(UserWarning, match="is tuned for horizon"):
+        with pytest.warns(sb.HorizonWarning, match="is tuned for horizon"):
             result = sb.simulate(sb.SAE(R, n), sb.Bernoulli(R.means(0)), 1000, runs=5)
         assert (result.pulls["SAE"].sum(axis=1) == 1000).all()
 

@@ -25,6 +25,8 @@ from structured_bandits.experiments.paper.structures import (
     random_structure,
 )
 from structured_bandits.planning.round_robin import first_pulls, write_order
+from structured_bandits.progress import note_compilation
+from structured_bandits.simulation import workers
 
 R = figure1_right()
 WORLD = sb.Bernoulli(R.means(0))
@@ -228,6 +230,24 @@ def test_no_bar_unless_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().err == ""
     sb.simulate(sb.UCB(R), WORLD, 200_000, runs=200, progress=True)
     assert "simulating" in capfd.readouterr().err
+
+
+def test_the_bar_says_when_something_is_compiled(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never on what is no terminal; a compilation that takes a while stands for the real one."""
+    played = workers.play_block
+
+    def slowly_compiled(*arguments: Any) -> Any:
+        note_compilation(True)
+        time.sleep(0.7)
+        note_compilation(False)
+        return played(*arguments)
+
+    monkeypatch.setattr(workers, "play_block", slowly_compiled)
+    for progress, said in ((None, False), (True, True)):
+        sb.simulate(sb.UCB(R), WORLD, 10, runs=1, engine="python", progress=progress)
+        assert ("compiling, once" in capfd.readouterr().err) == said
 
 
 @pytest.mark.parametrize(("engine", "workers"), [("compiled", 1), ("compiled", 2), ("python", 2)])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import warnings
 from pathlib import Path
 
 import matplotlib
@@ -51,9 +53,67 @@ def test_summary_at_a_checkpoint() -> None:
         RESULT.summary(t=150)
 
 
+def test_results_beyond_a_horizon_warn_and_the_table_says_so() -> None:
+    """At a checkpoint before it there is nothing to be said. A guard has the horizon of its policy."""
+    for policy in (sb.SAE(R, 5), sb.Guarded(sb.SAE(R, 5))):
+        with pytest.warns(sb.HorizonWarning, match="SAE is tuned for horizon=5 and will be played"):
+            result = sb.simulate(
+                {"SAE": policy},
+                sb.Delayed(sb.Bernoulli(R.means(0)), 2),
+                10,
+                runs=1,
+                checkpoints=[5, 10],
+                engine="python",
+            )
+        said = "SAE is tuned for horizon=5 and was played for 10 pulls. Beyond its horizon nothing"
+        with pytest.warns(sb.HorizonWarning, match=said):
+            result.summary()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result.summary(t=5)
+            assert said in repr(result)
+
+
 def test_one_run_has_no_interval() -> None:
     single = sb.simulate(sb.UCB(2), sb.Bernoulli([0.5, 0.6]), 10, runs=1)
     assert np.isnan(single.summary().loc["UCB", "low"])
+
+
+def test_at_the_prompt_a_result_is_a_short_table() -> None:
+    """Its numbers are those of the summary; the array of regrets, 1,200 numbers, is not dumped."""
+    lines = repr(RESULT).splitlines()
+    assert lines[0] == "Regret after 2,000 pulls, 30 runs of each policy"
+    assert re.split(r"  +", lines[2]) == [
+        "policy", "mean regret", "95 % interval", "median", "empty sets", "width",
+    ]  # fmt: skip
+    for name, line in zip(("SUCB", "SAE"), lines[4:], strict=True):
+        row = RESULT.summary().loc[name]
+        interval = f"{row['low']:.1f} to {row['high']:.1f}"
+        cells = [name, f"{row['mean']:.1f}", interval, f"{row['median']:.1f}", "0.0", row["width"]]
+        assert re.split(r"  +", line) == cells
+
+
+def test_in_a_notebook_the_lowest_regret_is_bold() -> None:
+    page = RESULT._repr_html_()
+    mean = RESULT.summary()["mean"]
+    assert f"<td>SUCB</td><td><b>{mean['SUCB']:.1f}</b></td>" in page
+    assert f"<td>SAE</td><td>{mean['SAE']:.1f}</td>" in page
+
+
+def test_names_cannot_break_the_table() -> None:
+    result = small_result()
+    for table in TABLES:
+        rows = getattr(result, table)
+        rows["<b>\n"] = rows.pop("SUCB")
+    assert "<b>\ufffd " in repr(result)
+    assert "<td>&lt;b&gt;\ufffd</td>" in result._repr_html_()
+
+
+def test_small_regrets_show_digits_and_one_run_has_no_interval() -> None:
+    result = sb.Result(np.array([10]), {"A": np.array([[0.01234]])}, {}, {}, {"A": np.array([0])})
+    assert re.split(r"  +", repr(result).splitlines()[4]) == ["A", "0.0123", "0.0123", "0.0", "?"]
+    nothing = sb.Result(np.array([10]), {}, {}, {}, {})
+    assert repr(nothing) == "A result without policies."
 
 
 def test_to_frame_is_long() -> None:

@@ -100,6 +100,6 @@ def test_a_policy_tuned_for_less_warns_at_the_users_line() -> None:
     structure = sb.FiniteStructure([[0.5, 0.25]])
     world = sb.Bernoulli([0.5, 0.25])
     policy = sb.SAE(structure, horizon=5)
-    with pytest.warns(UserWarning, match="tuned for horizon=5") as caught:
+    with pytest.warns(sb.HorizonWarning, match="tuned for horizon=5") as caught:
         sb.simulate(policy, world, 10, runs=1, engine="python", progress=False)
     assert [warning.filename for warning in caught] == [__file__]

@@ -16,7 +16,7 @@ from structured_bandits.errors import ParameterError, StructuredBanditsError
 from structured_bandits.policies.base import POLICIES, Policy
 from structured_bandits.policies.thompson_sampling import ThompsonSampling
 from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
-from structured_bandits.simulation.compatibility import check_together
+from structured_bandits.simulation.compatibility import check_together, warn_of_horizons
 from structured_bandits.structures.base import Structure
 
 BLIND = "ThompsonSampling"  # knows nothing of the structure: what everything is compared with
@@ -101,6 +101,7 @@ def own(policies: Mapping[str, Any], question: Question) -> list[Candidate]:
         if not isinstance(name, str):
             raise ParameterError(f"policies: the name {name!r} is not a string")
         _check_played(name, policy, question)
+    warn_of_horizons(policies, question.horizon)
     several = [Candidate(name, policy, policy) for name, policy in policies.items()]
     if BLIND in policies:
         return several

@@ -19,6 +19,7 @@ from structured_bandits.policies.posteriors import line_weights
 from structured_bandits.protocol import Seen
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import ModelLines
+from structured_bandits.text_tables import number
 
 PARTS = 1000  # of a line of models: where data are known, the posterior is constant on each
 TRIES = 50  # at a truth outside before there is held to be none
@@ -194,7 +195,7 @@ def distance(structure: Structure, means: Floats) -> float:
 
 def means_text(means: Floats) -> str:
     """Return means as a short text."""
-    shown = ", ".join(f"{mean:.3g}" for mean in means[:6])
+    shown = ", ".join(number(mean, 3) for mean in means[:6])
     return f"means {shown}{', …' if len(means) > 6 else ''}"
 
 

@@ -21,7 +21,8 @@ from structured_bandits.experiments.settings import Experiment
 @contextmanager
 def compiling_ahead(tasks: Sequence[tuple[Experiment, str]]) -> Iterator[None]:
     """Compile for the tasks in another process, the last ones first, while the body runs."""
-    process = _start(tasks) if len(tasks) > 1 else None
+    cached = [(experiment, name) for experiment, name in tasks if name not in experiment.code]
+    process = _start(cached) if len(cached) > 1 else None  # what is not the library's is not cached
     try:
         yield
     finally:

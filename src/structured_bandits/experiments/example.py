@@ -22,6 +22,11 @@ runs = 100
 
 # One table for each policy; its `kind`, by default the table's name, is one of
 # KINDS.
+# A policy of your own, the class Mine in the file mine.py beside this one, has a table such as
+#   [policies.Mine]
+#   policy = "mine:Mine"
+#   patience = 3              # its parameters; structure, n_arms and horizon it gets if it asks for them
+# and is played by  structured-bandits compare experiment.toml --allow-code  (docs/add-a-policy.md).
 # Equal alpha means equal confidence widths.
 [policies.UCB]
 alpha = 2.0

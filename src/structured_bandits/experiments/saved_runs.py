@@ -90,7 +90,7 @@ def key(experiment: Experiment, name: str, options: RunOptions) -> str:
         "means": problem.world.means.tolist() if problem else None,
         "horizon": experiment.horizon,
         "checkpoints": experiment.checkpoints,
-        "policy": [name, experiment.specs[name]],
+        "policy": [name, experiment.specs[name], *experiment.code.get(name, ())],
         "runs": options.runs_of(experiment),
         "first": options.first,
         "brief": options.brief,

@@ -9,6 +9,8 @@ import copy
 import os
 import tomllib
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -22,9 +24,11 @@ from structured_bandits.errors import (
     FileFormatError,
     MeansOutsideUnitIntervalWarning,
     MissingExtraError,
+    ParameterError,
     StructuredBanditsError,
 )
-from structured_bandits.experiments.policies import build_policy, keys_of
+from structured_bandits.experiments.own_policies import checked_name, errors_of_code, load_code
+from structured_bandits.experiments.policies import build_policy, keys_of, own_code
 from structured_bandits.experiments.worlds import (
     Delays,
     Named,
@@ -35,6 +39,7 @@ from structured_bandits.experiments.worlds import (
 )
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
+from structured_bandits.simulation.compatibility import check_together
 from structured_bandits.structures.files.toml import check_keys
 
 KEYS = {
@@ -79,6 +84,7 @@ class Experiment:
     problem: Problem | RandomProblems
     specs: dict[str, dict[str, Any]]  # policies as written
     plain: dict[str, Any]  # all that decides the numbers, for the key of saved results
+    code: dict[str, list[str]]  # of policies of the user's own: hashes of their sources
 
     @property
     def fixed(self) -> Problem | None:
@@ -93,24 +99,26 @@ class Experiment:
         """Return a policy for a problem; on Gaussian rewards it has no bounds but a sigma."""
         usual: dict[str, Any] = {}
         if isinstance(problem.world, Gaussian):
-            usual = {"reward_range": "unbounded", "sigma": problem.world.sigma}
-        try:
-            return build_policy({**usual, **self.specs[name]}, problem.structure, self.horizon)
-        except StructuredBanditsError as error:
-            raise FileFormatError(f"{self.path}, policies.{name}: {error}") from None
+            usual = {"reward_range": None, "sigma": problem.world.sigma}
+        with _in_table(self.path, name):
+            return build_policy(self.specs[name], problem.structure, self.horizon, usual)
 
 
 def read_experiment(
-    path: Path, preset: str | None = None, named: Named = NOTHING_NAMED
+    path: Path,
+    preset: str | None = None,
+    named: Named = NOTHING_NAMED,
+    allow_code: bool = False,
 ) -> Experiment:
     """Read an experiment; `preset` names one of its `[presets]`, whose values replace its own.
 
-    `named` are the structures that the file may name.
+    `named` are the structures that the file may name. With `allow_code` it may name Python modules with
+    policies of its own, which are then imported.
     """
     try:
         chosen = _with_preset(path, _content(path), preset)
         _check_keys(path, chosen)
-        return _experiment(path, chosen, preset, named)
+        return _experiment(path, chosen, preset, named, allow_code)
     except (FileFormatError, MissingExtraError):
         raise  # a missing package is no fault of the file
     except StructuredBanditsError as error:
@@ -187,13 +195,13 @@ def _kind(types: Any) -> str:
 
 
 def _experiment(
-    path: Path, content: dict[str, Any], preset: str | None, named: Named
+    path: Path, content: dict[str, Any], preset: str | None, named: Named, allow_code: bool
 ) -> Experiment:
     horizon = checked_count("horizon", content["horizon"])
     figure = content.get("figure", "regret")
     if figure not in FIGURES:
         raise FileFormatError(f"{path}, figure={figure!r}: accepted are {', '.join(FIGURES)}")
-    specs = _checked_specs(path, content.get("policies", {}))
+    specs = _checked_specs(path, content.get("policies", {}), allow_code)
     if figure != "structure" and not specs:
         raise FileFormatError(f"{path}, policies: expected a table for each policy, found none")
     problem = read_problem(
@@ -221,32 +229,70 @@ def _experiment(
         problem=problem,
         specs=specs,
         plain={key: content.get(key) for key in DECIDING},
+        code=_load_code(path, specs),
     )
     with warnings.catch_warnings():  # random structures leave [0, 1] on purpose
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)
         example = problem if isinstance(problem, Problem) else problem.draw(default_rng(0))
-        experiment.policies(example)  # raises now if a parameter is wrong
+        for name, policy in experiment.policies(example).items():  # raises if a parameter is wrong
+            if name in experiment.code:
+                _check_own(path, name, policy, example, horizon)
     return experiment
 
 
-def _checked_specs(path: Path, policies: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _load_code(path: Path, specs: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
+    """Import the code of policies of the user's own; return the hashes of their sources."""
+    hashes: dict[str, list[str]] = {}
+    for name, spec in specs.items():
+        for code in own_code(spec):
+            with _in_table(path, name):
+                hashes.setdefault(name, []).append(load_code(code, path.parent))
+    return hashes
+
+
+def _check_own(path: Path, name: str, policy: PolicyLike, problem: Problem, horizon: int) -> None:
+    """Raise unless a policy of the user's own has the form of one, plans, and fits the world."""
+    with _in_table(path, name), errors_of_code("the first plan"):
+        check_together("policy", policy, problem.played, horizon)
+
+
+@contextmanager
+def _in_table(path: Path, name: str) -> Iterator[None]:
+    """Name the table of a policy in errors."""
+    try:
+        yield
+    except StructuredBanditsError as error:
+        raise FileFormatError(f"{path}, policies.{name}: {error}") from None
+
+
+def _checked_specs(
+    path: Path, policies: dict[str, Any], allow_code: bool
+) -> dict[str, dict[str, Any]]:
     specs = {}
     for name, spec in policies.items():
-        checked = _checked_spec(path, f"policies.{name}", spec, name)
+        checked = _checked_spec(path, f"policies.{name}", spec, name, allow_code)
         if "guard" in checked:
-            _check_guard(path, f"policies.{name}.guard", checked["guard"])
+            _check_guard(path, f"policies.{name}.guard", checked["guard"], allow_code)
         specs[name] = checked
     return specs
 
 
-def _checked_spec(path: Path, place: str, spec: Any, default: str | None) -> dict[str, Any]:
-    """Return the table of a policy, with its kind."""
+def _checked_spec(
+    path: Path, place: str, spec: Any, default: str | None, allow_code: bool
+) -> dict[str, Any]:
+    """Return the table of a policy, with its kind unless it is one of the user's own."""
     if not isinstance(spec, dict):
         raise FileFormatError(f"{path}, {place}={spec!r}: expected a table")
+    if "policy" in spec:
+        _check_own_spec(path, place, spec, allow_code)
+        return spec
     kind = spec.get("kind", default)
     if kind not in POLICIES:
         accepted = ", ".join(POLICIES)
-        raise FileFormatError(f"{path}, {place}: kind={kind!r} is unknown; accepted are {accepted}")
+        raise FileFormatError(
+            f"{path}, {place}: kind={kind!r} is unknown; accepted are {accepted}; one of your own is "
+            'named by policy = "module:Class"'
+        )
     keys = ("kind", *keys_of(POLICIES[kind]), *(("guard",) if default is not None else ()))
     unknown = [key for key in spec if key not in keys]
     if unknown:
@@ -256,10 +302,23 @@ def _checked_spec(path: Path, place: str, spec: Any, default: str | None) -> dic
     return {**spec, "kind": kind}
 
 
-def _check_guard(path: Path, place: str, guard: Any) -> None:
+def _check_own_spec(path: Path, place: str, spec: dict[str, Any], allow_code: bool) -> None:
+    """Raise unless a table may name a policy of the user's own, and names one."""
+    if "kind" in spec:
+        raise FileFormatError(
+            f"{path}, {place}: kind={spec['kind']!r} and policy={spec['policy']!r} exclude each other: "
+            "kind is a policy of the library, policy one of your own"
+        )
+    try:
+        checked_name(spec["policy"], allow_code)
+    except ParameterError as error:
+        raise FileFormatError(f"{path}, {place}, {error}") from None
+
+
+def _check_guard(path: Path, place: str, guard: Any, allow_code: bool) -> None:
     """Raise unless this is a table that describes a guard."""
     if not isinstance(guard, dict):
         raise FileFormatError(f"{path}, {place}={guard!r}: expected a table, {{}} for the defaults")
     check_keys(guard, f"{path}, {place}", (), ("fallback", "level", "explore"))
     if "fallback" in guard:
-        _checked_spec(path, f"{place}.fallback", guard["fallback"], None)
+        _checked_spec(path, f"{place}.fallback", guard["fallback"], None, allow_code)

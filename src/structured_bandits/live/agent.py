@@ -23,6 +23,7 @@ from structured_bandits.checks import checked_count
 from structured_bandits.errors import (
     DecisionError,
     FileFormatError,
+    HorizonWarning,
     ParameterError,
     RewardError,
 )
@@ -57,9 +58,11 @@ from structured_bandits.misfit.looks import watching_of
 from structured_bandits.misfit.report import Misfit
 from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.form import check_plan, check_policy
+from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
 from structured_bandits.structures.base import counting, index_of
+from structured_bandits.warn import warn_user
 from structured_bandits.writing import write_whole
 
 
@@ -86,6 +89,9 @@ class Agent:
     were the average of its arm (a randomised policy simply draws). Such decisions are marked `extra`.
     Their rewards count like all others, so a reward that never comes does not stop the agent. When a
     reward comes that was not part of the plan, the agent plans anew.
+
+    If a policy with a horizon is asked for more pulls than that, it goes on, with a warning the first
+    time.
 
     One agent must not be used by several threads at the same time; several agents may share a structure.
 
@@ -137,6 +143,8 @@ class Agent:
         self._next_id = 0
         self._extra = 0
         self._empty = 0
+        self._horizon = tuned_horizon(policy)
+        self._warned = False  # that it is played beyond its horizon
 
     @overload
     def ask(self, n: None = None, available: Collection[int | str] | None = None) -> Decision: ...
@@ -277,6 +285,7 @@ class Agent:
             self._t += count
             self._settle_many(seen)
             self._make_plan()
+            self._warn_beyond_horizon("has the results of {} pulls")
         return None
 
     @property
@@ -391,6 +400,7 @@ class Agent:
         agent = cls.__new__(cls)
         agent._prepare(policy)
         from_snapshot(agent, text)
+        agent._warned = agent._is_beyond()  # then it has warned before it was saved
         return agent
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -463,7 +473,21 @@ class Agent:
             self._extra += 1
         else:
             self._ahead = None  # it does not reckon with this decision
+        self._warn_beyond_horizon("is asked for pull number {}")
         return self._decision(pending)
+
+    def _is_beyond(self) -> bool:
+        """Were more pulls made or asked for than the policy is tuned for?"""
+        return self._horizon is not None and self._t + len(self._pending) > self._horizon
+
+    def _warn_beyond_horizon(self, happening: str) -> None:
+        """Warn, once, if the policy is played beyond its horizon now."""
+        if self._horizon is None or self._warned or not self._is_beyond():
+            return
+        self._warned = True
+        name = type(self.policy).__name__
+        pulls = self._t + len(self._pending)
+        warn_user(beyond_horizon(name, self._horizon, happening.format(pulls)), HorizonWarning)
 
     def _decision(self, pending: Pending) -> Decision:
         arm, reason = pending.arm, pending.reason

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from structured_bandits.live.bounds import MISS, own_widths
-from structured_bandits.live.words import chance, counted, cut, fitting_words, likely_words, number
+from structured_bandits.live.words import chance, counted, cut, fitting_words, likely_words
 from structured_bandits.policies.guarded import NOT_RUNG, alarm_of
-from structured_bandits.text_tables import printable, table_html, table_text
+from structured_bandits.text_tables import interval, number, printable, table_html, table_text
 
 if TYPE_CHECKING:
     from structured_bandits.live.agent import Agent
@@ -92,7 +92,7 @@ def _rows(agent: Agent, shown: list[int]) -> list[list[str]]:
             agent._names[arm],
             f"{pulls[arm]:,}",
             "" if math.isnan(means[arm]) else number(means[arm]),
-            " to ".join(map(number, intervals[arm])) if np.isfinite(intervals[arm]).any() else "",
+            interval(*intervals[arm]) if np.isfinite(intervals[arm]).any() else "",
             ("yes" if arm in active else "no") + (", parked" if arm in parked else ""),
         ]
         for arm in shown

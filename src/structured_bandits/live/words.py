@@ -6,22 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from structured_bandits.live.likely import LikelyModel
-from structured_bandits.structures.base import Structure, shortened
+from structured_bandits.structures.base import Structure, labels_of, shortened
 from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.product import ProductStructure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
-from structured_bandits.text_tables import printable
+from structured_bandits.text_tables import interval, number, printable
 
 LONGEST_NAME = 40  # in a sentence
 MOST = 8  # names in a sentence
 LIKELIEST = 3  # models whose weights are told
-
-
-def number(value: float) -> str:
-    """Return a number with as many digits as people read."""
-    return f"{value + 0.0:.4g}"
 
 
 def chance(probability: float) -> str:
@@ -68,7 +63,7 @@ def fitting_words(structure: Structure | None, fitting: Any) -> list[str]:
     if not fitting:
         return ["No model of the structure fits these intervals now."]
     if isinstance(structure, CurveStructure):
-        ranges = [" to ".join(map(number, ends)) for ends in fitting[:MOST]]
+        ranges = [interval(*ends) for ends in fitting[:MOST]]
         more = f", and {len(fitting) - MOST:,} more ranges" if len(fitting) > MOST else ""
         return [f"The models that fit these intervals have parameters {', '.join(ranges)}{more}."]
     if isinstance(structure, (FiniteStructure, BoxStructure)):
@@ -96,12 +91,12 @@ def likely_words(structure: Structure | None, likely: Any, arms: Sequence[str]) 
         ]
     if isinstance(likely, LikelyModel):
         means = [
-            f"{cut(arm, LONGEST_NAME)!r} {number(mean)}"
-            for arm, mean in zip(arms, likely.means, strict=True)
+            f"{number(mean)} for {cut(arm, LONGEST_NAME)}"
+            for arm, mean in zip(labels_of(arms), likely.means, strict=True)
         ]
         more = ", …" if len(means) > MOST else ""
         return [
-            f"The most likely parameter is {number(likely.parameter)}, with the means "
+            f"The most likely parameter is {number(likely.parameter)}; its means are "
             f"{', '.join(means[:MOST])}{more}."
         ]
     if isinstance(likely, Mapping):

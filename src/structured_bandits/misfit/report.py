@@ -13,8 +13,10 @@ from structured_bandits.misfit.e_value import MisfitTest, e_value_of, fresh_look
 from structured_bandits.misfit.likeliest import NOBODY, Likeliest
 from structured_bandits.misfit.looks import Watching
 from structured_bandits.structures.base import Structure
+from structured_bandits.text_tables import number
 
 LEVEL = 0.01  # at which a structure is called refuted, unless somebody says otherwise
+SMALLEST_LEVEL = 0.0001  # that is told; a p-value below it is as good as 0 and yet not 0
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Misfit:
     def __str__(self) -> str:
         if not self.pulls:
             return "Nothing speaks against the structure: no reward has been counted yet."
-        said = f"e-value {self.e_value:.4g}, p-value {self.p_value:.2g} after {self.pulls:,} pulls"
+        level = _level(self.p_value)
+        said = f"e-value {number(self.e_value)}, p-value {level} after {self.pulls:,} pulls"
         if not self.refuted():
             return f"The rewards do not refute the structure ({said})."
         blamed = [f"{name} ({share:.0%})" for name, share in self.arms.items() if share >= 0.1]
@@ -63,6 +66,11 @@ class Misfit:
             f"The structure is wrong, or the rewards have changed ({said}).{whose}{nearest} Do not "
             "trust conclusions from it; the guide 'When the structure is wrong' says what to do."
         )
+
+
+def _level(p_value: float) -> str:
+    """Return a p-value for people."""
+    return number(p_value, 2) if p_value >= SMALLEST_LEVEL else f"below {SMALLEST_LEVEL}"
 
 
 def misfit_of(structure: Structure, test: MisfitTest, watching: Watching) -> Misfit:

@@ -297,6 +297,11 @@ def _checked_fallback(policy: Any, fallback: Any) -> Any:
     if fallback is None:
         return KLUCB(policy.structure, reward_range=reward_range, sigma=policy.sigma)
     check_policy("fallback", fallback)
+    if not isinstance(fallback, Policy):
+        raise ParameterError(
+            f"fallback={fallback!r}: expected a policy of the library, such as sb.UCB(structure), or "
+            "one that is built with its mixin Policy (docs/add-a-policy.md#joining-the-library)"
+        )
     if fallback.n_arms != policy.n_arms:
         raise ParameterError(
             f"fallback={fallback!r}: it plays {fallback.n_arms} arms, the policy {policy.n_arms}"

@@ -14,7 +14,7 @@ from structured_bandits.report.tables import (
 )
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
-from structured_bandits.text_tables import paragraph, table_text
+from structured_bandits.text_tables import number, paragraph, table_text
 from structured_bandits.theory.analysis import Analysis
 
 MOST_ARMS = 30  # rows of the table of arms
@@ -194,7 +194,7 @@ def _arms_text(data: dict[str, Any]) -> str:
     arms = sorted(data["arms"], key=lambda arm: (not arm["ever_best"], arm["gap"]))
     for arm in arms[:MOST_ARMS]:
         rows.append(
-            [arm["arm"], f"{arm['mean']:.4g}", f"{arm['gap']:.4g}", *_hardness_cells(arm, data)]
+            [arm["arm"], number(arm["mean"]), number(arm["gap"]), *_hardness_cells(arm, data)]
         )
     more = len(arms) - MOST_ARMS
     note = f"\n… and {more} more arms (--json lists all of them)" if more > 0 else ""
@@ -213,8 +213,8 @@ def _hardness_cells(arm: dict[str, Any], data: dict[str, Any]) -> list[str]:
     limit = "" if hardest["attained"] else " (a limit)"
     return [
         f"{hardest['model']}{limit}",
-        f"{hardest['gap']:.4g} on {labels_of([hardest['told_by']])[0]}",
-        f"{optimistic['gap']:.4g}" if optimistic else "none",
+        f"{number(hardest['gap'])} on {labels_of([hardest['told_by']])[0]}",
+        number(optimistic["gap"]) if optimistic else "none",
         f"{arm['last_phase']:g}",
         few(arm["helpers"], most=3),
     ]
@@ -257,19 +257,20 @@ def _regret_text(data: dict[str, Any]) -> str:
 
 def _constant_text(data: dict[str, Any]) -> str:
     rival, gamma = data["rival"], data["gamma_star"]
-    if gamma > 0.0:
+    if not _vanishes(gamma):
         return (
             "Constant regret is possible: the regret can stop growing. Pulls of the best arm refute "
             "every model with another best arm, since all of these give it a mean that is off by "
-            f"{gamma:.4g} or more (Gamma_*; the nearest is model {rival['model']})."
+            f"{number(gamma)} or more (Gamma_*; the nearest is model {rival['model']})."
         )
     if data["constant_regret_possible"]:
         return (
             "Constant regret is neither ruled out nor guaranteed: no model with another best arm gives "
             "the best arm its true mean, but some come as close to it as you like (Gamma_* = 0)."
         )
-    models = few(data["confusing_models"])
-    if data["lower_bound"]["constant"] == 0.0:
+    confusing = data["confusing_models"]
+    models = f"the model{'' if len(confusing) == 1 else 's'} {few(confusing)}"
+    if _vanishes(data["lower_bound"]["constant"]):
         return (
             f"Constant regret is not ruled out: pulls of the best arm never refute {models}, but "
             "another arm can pay a reward that is impossible there, and one such reward is enough."
@@ -300,6 +301,11 @@ def _greedy_text(data: dict[str, Any]) -> str:
     )
 
 
+def _vanishes(value: float | str) -> bool:
+    """Is a number 0 for people?"""
+    return not isinstance(value, str) and number(value) == "0"
+
+
 def _classes_text(classes: dict[str, Any]) -> str:
     meaning = {
         "worst_case": "worst-case structures, on which SUCB's regret has the best possible order",
@@ -324,13 +330,13 @@ def _lower_text(data: dict[str, Any]) -> str:
     )
     if lower["constant"] == "inf":
         return f"{head}more than any multiple of log n: no pulls refute all models with other best arms."
-    if lower["constant"] == 0.0:
+    if _vanishes(lower["constant"]):
         return f"{head}at least 0: nothing forces the regret to grow with log n."
     arms = labels_of([*lower["allocation"]])
-    counts = zip(arms, lower["allocation"].values(), strict=True)
-    pulls = [f"{count:.4g} of {arm}" for arm, count in counts if count > 0.0]
+    counts = zip(map(number, lower["allocation"].values()), arms, strict=True)
+    pulls = [f"{count} of {arm}" for count, arm in counts if count != "0"]
     return (
-        f"{head}at least {lower['constant']:.6g} × log n.\n"
+        f"{head}at least {number(lower['constant'], 6)} × log n.\n"
         f"  The cheapest way to do well takes these pulls, in multiples of log n: {few(pulls)}.\n"
         f"  The models that make these pulls necessary: {few(lower['binding'])}."
     )

@@ -11,7 +11,7 @@ from structured_bandits.report.tables import (
     plain_data,
     rewards_text,
 )
-from structured_bandits.text_tables import table_text
+from structured_bandits.text_tables import number, table_text
 from structured_bandits.theory.overview import Overview
 
 MOST_ROWS = 30  # of the table in a text
@@ -106,13 +106,13 @@ def _cells(row: dict[str, Any], horizon: int) -> list[str]:
     return [
         row["name"],
         row["best_arm"],
-        "no other arm" if gap is None else f"{gap:.4g}",
+        "no other arm" if gap is None else number(gap),
         "yes" if row["constant_regret_possible"] else "no",
-        "∞" if constant == "inf" else f"{constant:.4g}",
+        "∞" if constant == "inf" else number(constant),
         bound_text(lowest, horizon * row["largest_gap"]),
         f"{row['rough_cost']:,.1f}",
         few(row["decoys"], most=3) or "none",
-        f"{other} ({row['difference']:.3g} apart)" if other else "none",
+        f"{other} ({number(row['difference'], 3)} apart)" if other else "none",
     ]
 
 

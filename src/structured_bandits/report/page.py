@@ -22,7 +22,7 @@ from structured_bandits.report.records import (
     Verdict,
     tally,
 )
-from structured_bandits.report.tables import misfit_lines
+from structured_bandits.simulation.regret_table import notes_on
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import NOT_PRINTABLE
@@ -237,7 +237,7 @@ def _result_html(result: Result) -> str:
         ]
         rows.append(cells)
     heads = ("policy", "mean regret", "95 % interval", "median", "width", "parameters")
-    warnings = "".join(f"<p>{text_html(line)}</p>" for line in misfit_lines(result))
+    warnings = "".join(f"<p>{text_html(line)}</p>" for line in notes_on(result))
     return table_html(heads, rows) + warnings
 
 

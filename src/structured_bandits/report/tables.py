@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.report.records import Statement, Verdict, tally
-from structured_bandits.simulation.result import REFUTING, Result
-from structured_bandits.text_tables import printable, table_text
+from structured_bandits.simulation.regret_table import regret_table
+from structured_bandits.simulation.result import Result
+from structured_bandits.text_tables import table_text
 
 
 def few(names: Sequence[str], most: int = 8) -> str:
@@ -64,30 +65,5 @@ def _outcome(verdict: Verdict | None) -> str:
 
 
 def regret_text(result: Result) -> str:
-    """Return the regret of each policy."""
-    rows = [["policy", "mean regret", "95 % interval", "median", "empty sets", "width"]]
-    for name, row in result.summary().iterrows():
-        rows.append(
-            [
-                str(name),
-                f"{row['mean']:.1f}",
-                f"{row['low']:.1f} to {row['high']:.1f}",
-                f"{row['median']:.1f}",
-                f"{row['empty']:.1f}",
-                str(row["width"]),
-            ]
-        )
-    return "\n".join([table_text(rows), *misfit_lines(result)])
-
-
-def misfit_lines(result: Result) -> list[str]:
-    """Return a sentence for each policy whose structure is refuted by the rewards of some runs."""
-    lines = []
-    for name, values in result.e_values.items():
-        refuting = int((values >= REFUTING).sum())
-        if refuting:
-            lines.append(
-                f"{printable(name)}: in {refuting} of {len(values)} runs the rewards refute its "
-                "structure at level 0.01 (e-value of 100 or more): no model in it explains them."
-            )
-    return lines
+    """Return the regret of each policy, and what must be said with it."""
+    return regret_table(result).text()

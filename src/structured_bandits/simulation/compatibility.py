@@ -7,9 +7,10 @@ from typing import Any
 
 from structured_bandits.environments.base import World
 from structured_bandits.environments.delayed import Delayed
-from structured_bandits.errors import ParameterError, RewardError
+from structured_bandits.errors import HorizonWarning, ParameterError, RewardError
 from structured_bandits.policies.base import Policy
 from structured_bandits.policies.form import check_first_plan, check_policy
+from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
 from structured_bandits.protocol import Paid
 from structured_bandits.simulation.generator import fresh_generator
 from structured_bandits.warn import warn_user
@@ -35,12 +36,10 @@ def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:
 def warn_of_horizons(policies: Mapping[str, Any], horizon: int) -> None:
     """Warn of policies that are tuned for fewer pulls than will be played."""
     for name, policy in policies.items():
-        tuned = getattr(policy, "horizon", None)
+        tuned = tuned_horizon(policy)
         if tuned is not None and tuned < horizon:
-            warn_user(
-                f"{name} is tuned for horizon={tuned} and will be played for {horizon} pulls",
-                UserWarning,
-            )
+            happening = f"will be played for {horizon} pulls"
+            warn_user(beyond_horizon(name, tuned, happening), HorizonWarning)
 
 
 def _check_rewards(name: str, policy: Any, world: World, horizon: int) -> None:

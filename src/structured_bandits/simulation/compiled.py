@@ -22,6 +22,7 @@ from typing import Any
 
 import numba
 from numba import njit, types
+from numba.core import event
 from numba.core.cpu import CPUTargetOptions
 from numba.extending import overload, overload_method
 
@@ -37,6 +38,7 @@ from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.policies.guarded import alarm_of
 from structured_bandits.policies.guides import Guide
+from structured_bandits.progress import note_compilation
 from structured_bandits.protocol import InOrder, LateWorld, PolicyLike, StoppingWorld, WorldLike
 from structured_bandits.simulation import engine
 from structured_bandits.simulation.copies import copied, copied_whole, copy_into
@@ -163,6 +165,18 @@ def _register() -> None:
     _register_function(copied_whole)
 
 
+class _Compilations(event.Listener):
+    """Tells the bars when the engine is compiled; Numba says nothing if it finds it on the disk."""
+
+    def on_start(self, event: Any) -> None:
+        """Note that a compilation begins."""
+        note_compilation(True)
+
+    def on_end(self, event: Any) -> None:
+        """Note that it ends, also if it has failed."""
+        note_compilation(False)
+
+
 def _library_runs(stamp: str, **options: Any) -> Any:
     """Return the compiled engine; a disk cache of it is valid for sources with this stamp only."""
 
@@ -205,6 +219,7 @@ def _forget_older(folder: Path, stamp: str) -> None:
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 if not JIT_DISABLED:
     _register()
+    event.register("numba:compile", _Compilations())  # type: ignore[no-untyped-call]
     cached_runs = _cached_if_possible()
     if cached_runs.stats.cache_path:
         _forget_older(Path(cached_runs.stats.cache_path), SOURCES_HASH)

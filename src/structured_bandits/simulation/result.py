@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.errors import FileFormatError, ParameterError
+from structured_bandits.errors import FileFormatError, HorizonWarning, ParameterError
 from structured_bandits.extras import needs
+from structured_bandits.policies.horizons import beyond_horizon
+from structured_bandits.warn import warn_user
 from structured_bandits.writing import write_whole
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ class Result:
     """Regret and pulls of several policies over several runs.
 
     Its tables are dictionaries by policy name. Regret is pseudo-regret: the sum of the gaps of the arms
-    that were pulled, at each of the `checkpoints`.
+    that were pulled, at each of the `checkpoints`. At the prompt and in notebooks a result is shown as a
+    short table.
     """
 
     checkpoints: Ints
@@ -70,12 +73,15 @@ class Result:
         `t` is one of the checkpoints, by default the last. `empty` is the mean number of empty
         confidence sets, `refuted` the share of runs whose rewards refute the policy's structure at level
         0.01 (`e_values` of 100 or more at the end; nan where there are none). `width` is the confidence
-        radius that each policy used; policies should be compared at equal widths.
+        radius that each policy used; policies should be compared at equal widths. If a policy is tuned
+        for fewer than `t` pulls, a warning says so.
         """
         with needs("Result.summary", extra="simulate"):
             import pandas
 
         column = self._column(t)
+        for sentence in self._beyond_horizons(column):
+            warn_user(sentence, HorizonWarning)
         rows = {name: self._row(name, column) for name in self.policies}
         frame = pandas.DataFrame.from_dict(rows, orient="index")
         return frame.rename_axis("policy")
@@ -96,6 +102,17 @@ class Result:
             **({"out": float(self.out[name][:, column].mean())} if self.out else {}),
             "width": self.info.get("policies", {}).get(name, {}).get("width", "?"),
         }
+
+    def _beyond_horizons(self, column: int) -> list[str]:
+        """Return a sentence for each policy that is tuned for fewer pulls than up to a checkpoint."""
+        pulls = int(self.checkpoints[column])
+        about = self.info.get("policies", {})
+        tuned = {name: about.get(name, {}).get("horizon") for name in self.policies}
+        return [
+            beyond_horizon(name, horizon, f"was played for {pulls} pulls")
+            for name, horizon in tuned.items()
+            if horizon is not None and horizon < pulls
+        ]
 
     def _refuted(self, name: str) -> float:
         """Return the share of runs whose rewards refute the structure at level 0.01, nan if unknown."""
@@ -132,6 +149,17 @@ class Result:
             ],
             ignore_index=True,
         )
+
+    def __repr__(self) -> str:
+        from structured_bandits.simulation.regret_table import regret_table
+
+        table = regret_table(self)
+        return "\n\n".join(part for part in (table.title, table.text()) if part)
+
+    def _repr_html_(self) -> str:
+        from structured_bandits.simulation.regret_table import regret_table
+
+        return regret_table(self).html()
 
     def plot(
         self,

@@ -18,6 +18,7 @@ from structured_bandits.checks import checked_count
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import Policy
 from structured_bandits.policies.guarded import Guarded
+from structured_bandits.policies.horizons import tuned_horizon
 from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation.blocks import (
     Block,
@@ -226,10 +227,11 @@ def _worker_count(workers: int | None, setting: Setting) -> int:
 
 def _described(policy: Any) -> dict[str, Any]:
     if not isinstance(policy, Policy):
-        return {"policy": repr(policy), "width": "?"}
+        return {"policy": repr(policy), "width": "?", "horizon": tuned_horizon(policy)}
     return {
         "policy": repr(policy),
         "width": policy.width(),
+        "horizon": tuned_horizon(policy),
         "parameters": json.loads(json.dumps(policy.parameters())),  # as a file gives them back
         "structure": policy.structure.fingerprint if policy.structure is not None else None,
     }

@@ -25,7 +25,7 @@ import numpy as np
 
 from structured_bandits.arrays import Ints
 from structured_bandits.errors import ParameterError
-from structured_bandits.progress import progress_bar
+from structured_bandits.progress import doing, progress_bar
 from structured_bandits.simulation.blocks import Block, Case, Setting, play_block
 
 PARTS = 4  # of what is left, shared by all workers: large blocks first, small ones at the end
@@ -47,9 +47,10 @@ def run_blocks(
             waiting = set(futures)
             while waiting:
                 done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+                begun = setting.engine == "python" or len(waiting) < len(futures)
+                bar.set_description(doing("simulating" if begun else "preparing"), refresh=False)
                 for future in done:
                     future.result()
-                    bar.set_description("simulating", refresh=False)
                     bar.update(len(futures[future]))
                 if not done:
                     bar.refresh()  # shows that something happens, also while compiling

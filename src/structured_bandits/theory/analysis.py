@@ -15,6 +15,7 @@ from structured_bandits.information.linear_arms import cone_allocation
 from structured_bandits.information.truth import truth_of
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import Model, Nearest
+from structured_bandits.text_tables import number
 from structured_bandits.theory.classes import Classes, classify
 from structured_bandits.theory.elimination import Elimination, eliminate
 from structured_bandits.theory.overview import Overview, overview
@@ -262,7 +263,9 @@ class Analysis:
 
     def __repr__(self) -> str:
         best = self.structure.arm_names[self.best_arm]
-        return f"Analysis({self.structure!r}, best arm {best!r}, gamma_star={self.gamma_star:.4g})"
+        return (
+            f"Analysis({self.structure!r}, best arm {best!r}, gamma_star={number(self.gamma_star)})"
+        )
 
     @property
     def _width(self) -> float:

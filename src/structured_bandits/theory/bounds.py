@@ -164,7 +164,7 @@ def _sae(truth: Truth, horizon: int, name: str, policy: SAE) -> list[Bound]:
         *truth_checks(truth),
         *_reward_checks(truth, policy),
         *_gap_checks(hard, start),
-        (n >= 64, f"the policy's horizon is {n}: the theorem needs 64"),
+        (n >= 64, f"the policy's horizon is {n}: the theorem needs 64 or more"),
         (horizon <= n, f"horizon={horizon}: the policy was built for {n}"),
         (
             _at_least(policy.alpha, beta**2),
@@ -250,9 +250,9 @@ def _asae_checks(truth: Truth, policy: ASAE, hard: dict[int, float], alpha: floa
             _at_least(2.0 * policy.sigma, start),
             f"sigma={policy.sigma:g} is too small for phases that start from a gap of {start:g}",
         ),
-        (policy.eta == 1.0, f"eta={policy.eta:g}: the theorem has eta = 1"),
-        (policy.alpha == alpha, f"alpha={policy.alpha:g}: the theorem has alpha = {alpha:g}"),
-        (policy.beta == 1.0, f"beta={policy.beta:g}: the theorem has beta = 1"),
+        (policy.eta == 1.0, f"eta={policy.eta:g}: the theorem is for eta = 1"),
+        (policy.alpha == alpha, f"alpha={policy.alpha:g}: the theorem is for alpha = {alpha:g}"),
+        (policy.beta == 1.0, f"beta={policy.beta:g}: the theorem is for beta = 1"),
         (reading.init == "recompute", "init='carry': the proof needs 'recompute' (I-3)"),
         (reading.clock == "length", "clock='time': the proof needs 'length' (I-7)"),
         (
@@ -282,7 +282,9 @@ def _at_least(value: float, bound: float) -> bool:
 def _gap_checks(hard: dict[int, float], start: float) -> list[Check]:
     """Phase 0 must not be longer than the bound allows: gaps are at most twice the first threshold."""
     largest = max(hard.values(), default=0.0)
-    return [(largest <= 2.0 * start, f"a model gap of {largest:g}, over twice the rewards' range")]
+    return [
+        (largest <= 2.0 * start, f"a model gap of {largest:g} is over twice the rewards' range")
+    ]
 
 
 def _scale(truth: Truth, policy: SAE | ASAE) -> float:

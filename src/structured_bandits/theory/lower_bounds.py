@@ -8,6 +8,7 @@ from structured_bandits.errors import MissingExtraError
 from structured_bandits.extras import needs
 from structured_bandits.information.graves_lai import cheapest_allocation
 from structured_bandits.information.truth import Truth
+from structured_bandits.text_tables import number
 from structured_bandits.theory.bound import Bound, Check, cost_over_hardness, hardness
 from structured_bandits.theory.classes import outside_constant_regret, outside_worst_case
 
@@ -93,7 +94,7 @@ def constant_regret(truth: Truth, horizon: int, sigma: float, convergence: float
             not outside_constant_regret(truth),
             "the structure is not in the constant-regret class Omega^cr",
         ),
-        (possible, f"Gamma_* is {gamma:g}"),
+        (possible, f"Gamma_* is {number(gamma, 6)}: the theorem needs it positive and finite"),
     ]
     if possible:
         checks += _time_checks(truth, horizon, t, convergence)
@@ -117,10 +118,10 @@ def _time_checks(truth: Truth, horizon: int, t: int, convergence: float) -> list
     return [
         (truth.gamma_star < min(gaps), "Gamma_* is not below the smallest gap"),
         (t >= needed, f"2 sigma²/Gamma_*² = {t:g} is below omega(2cd) = {needed:g}"),
-        (horizon >= t, f"horizon={horizon}: the theorem needs 2 sigma²/Gamma_*² = {t:g}"),
+        (horizon >= t, f"horizon={horizon}: the theorem needs at least 2 sigma²/Gamma_*² = {t:g}"),
         (
             _log_argument(truth, t, convergence) > 1.0,
-            "the argument of the logarithm is at most 1: the bound says nothing",
+            "the argument of the logarithm is at most 1, so the bound says nothing",
         ),
     ]
 

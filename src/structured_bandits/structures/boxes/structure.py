@@ -24,6 +24,7 @@ from structured_bandits.structures.polyhedral.polytope import Polytope, means_wi
 from structured_bandits.structures.polyhedral.structure import Place
 from structured_bandits.structures.questions import Distances
 from structured_bandits.structures.reward_ranges import Range
+from structured_bandits.text_tables import number
 
 
 class BoxStructure(Structure):
@@ -133,12 +134,12 @@ class BoxStructure(Structure):
         name = self.model_names[model.piece]
         if np.array_equal(model.parameter, self.rows[model.piece]):
             return name
-        return f"{name} ({', '.join(f'{mean + 0.0:.4g}' for mean in model.parameter)})"
+        return f"{name} ({', '.join(number(mean) for mean in model.parameter)})"
 
     def __repr__(self) -> str:
-        widest = float((self.cells.most - self.cells.least).max()) / 2.0
+        widest = number(float((self.cells.most - self.cells.least).max()) / 2.0, digits=3)
         return (
-            f"BoxStructure({self.n_models} models × {self.n_arms} arms, margins up to {widest:.3g}, "
+            f"BoxStructure({self.n_models} models × {self.n_arms} arms, margins up to {widest}, "
             f"{len(self.best_arms)} arms best in some model)"
         )
 
@@ -164,4 +165,4 @@ class BoxStructure(Structure):
 
 
 def _interval(least: float, most: float) -> str:
-    return f"{least:.4g}" if least == most else f"{least:.4g} – {most:.4g}"
+    return number(least) if least == most else f"{number(least)} – {number(most)}"

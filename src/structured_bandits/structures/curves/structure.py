@@ -27,6 +27,7 @@ from structured_bandits.structures.curves.envelope import envelope
 from structured_bandits.structures.polyhedral.polytope import Polytope, point, segment
 from structured_bandits.structures.questions import ModelLines
 from structured_bandits.structures.reward_ranges import Range
+from structured_bandits.text_tables import number
 
 Closed = Literal["left", "right", "both", "neither"]
 
@@ -171,7 +172,7 @@ class CurveStructure(Structure):
 
     def model_name(self, model: float) -> str:
         """Return the parameter as text."""
-        return f"{model:.6g}"
+        return number(model, 6)
 
     def listed_models(self) -> tuple[Sequence[Any], str]:
         """Return the middle of each cell: an interval of the parameter on which one arm is best."""
@@ -203,9 +204,9 @@ class CurveStructure(Structure):
     def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
         cells = self.cells
         rows = [
-            [(f"{cells.start[cell]:.4g} to {cells.end[cell]:.4g}", False)]
+            [(f"{number(cells.start[cell])} to {number(cells.end[cell])}", False)]
             + [
-                (f"{first:.4g} → {last:.4g}", arm == cells.best[cell])
+                (f"{number(first)} → {number(last)}", arm == cells.best[cell])
                 for arm, (first, last) in enumerate(
                     zip(cells.at_start[cell], cells.at_end[cell], strict=True)
                 )
@@ -293,13 +294,13 @@ def _cells(pieces: tuple[Piece, ...]) -> tuple[IntervalCells, Flags, Ints]:
         places = [float(Fraction(piece.start) + cut * width) for cut in cuts]
         means = [[float(mean) for mean in _means_at(piece, cut)] for cut in cuts]
         piece_of += [place] * len(parts)
-        for number, (_, arm) in enumerate(parts):
-            start.append(places[number])
-            end.append(places[number + 1])
-            owns_start.append(number == 0 and piece.owns_start)
-            owns_end.append(number == len(parts) - 1 and piece.owns_end)
-            at_start.append(means[number])
-            at_end.append(means[number + 1])
+        for part, (_, arm) in enumerate(parts):
+            start.append(places[part])
+            end.append(places[part + 1])
+            owns_start.append(part == 0 and piece.owns_start)
+            owns_end.append(part == len(parts) - 1 and piece.owns_end)
+            at_start.append(means[part])
+            at_end.append(means[part + 1])
             best.append(arm)
     cells = IntervalCells(
         np.array(start),

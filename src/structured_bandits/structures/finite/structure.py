@@ -29,6 +29,7 @@ from structured_bandits.structures.finite.distances import FiniteDistances
 from structured_bandits.structures.polyhedral.polytope import Polytope, point
 from structured_bandits.structures.questions import ModelLines
 from structured_bandits.structures.reward_ranges import Range
+from structured_bandits.text_tables import number
 
 if TYPE_CHECKING:
     import pandas
@@ -172,7 +173,7 @@ class FiniteStructure(Structure):
         rows = [
             [(self.model_names[model], False)]
             + [
-                (f"{mean:.4g}", arm == self.cells.best[model])
+                (number(mean), arm == self.cells.best[model])
                 for arm, mean in enumerate(self.cells.table[model])
             ]
             for model in range(min(limit, self.n_models))

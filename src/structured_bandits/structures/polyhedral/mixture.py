@@ -14,6 +14,7 @@ from structured_bandits.structures.base import index_of
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import Place, PolyhedralStructure
 from structured_bandits.structures.reward_ranges import Range
+from structured_bandits.text_tables import number
 
 SMALLEST_SHARE = 5e-4  # of a row that is named: one of 0.05 % or more
 
@@ -60,7 +61,7 @@ class MixtureStructure(PolyhedralStructure):
         """Return the shares of the rows in percent."""
         place = model if isinstance(model, Place) else self.at(model)
         named = [
-            f"{100.0 * share:.3g} % {name}"
+            f"{number(100.0 * share, 3)} % {name}"
             for share, name in zip(place.parameter, self.model_names, strict=True)
             if share >= SMALLEST_SHARE
         ]
@@ -85,7 +86,7 @@ class MixtureStructure(PolyhedralStructure):
 
     def _table(self, limit: int) -> tuple[list[str], list[list[tuple[str, bool]]], int]:
         rows = [
-            [(name, False), *((f"{mean:.4g}", mean == row.max()) for mean in row)]
+            [(name, False), *((number(mean), mean == row.max()) for mean in row)]
             for name, row in zip(self.model_names[:limit], self.rows, strict=False)
         ]
         return ["part of the mix", *self.arm_names], rows, max(0, len(self.rows) - limit)

@@ -22,6 +22,7 @@ from structured_bandits.structures.polyhedral.difference_cells import (
 from structured_bandits.structures.polyhedral.distances import PolyhedralDistances
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.reward_ranges import Range
+from structured_bandits.text_tables import number
 
 
 @dataclass(frozen=True, order=True)
@@ -154,7 +155,7 @@ class PolyhedralStructure(Structure):
 
     def model_name(self, model: Place) -> str:
         """Return the piece, if there are several, and the parameters of a model."""
-        shown = ", ".join(f"{value + 0.0:.4g}" for value in model.parameter)
+        shown = ", ".join(number(value) for value in model.parameter)
         piece = self.pieces[model.piece]
         if len(self.pieces) == 1:
             return f"({shown})"
@@ -201,14 +202,14 @@ def checked_pieces(pieces: Sequence[Polytope]) -> tuple[Polytope, ...]:
     pieces = tuple(pieces)
     if not pieces:
         raise StructureError("pieces: none given; a structure needs at least one")
-    for number, piece in enumerate(pieces):
+    for place, piece in enumerate(pieces):
         if not isinstance(piece, Polytope):
-            raise StructureError(f"pieces[{number}]={piece!r}: expected a Polytope")
+            raise StructureError(f"pieces[{place}]={piece!r}: expected a Polytope")
         if piece.n_arms != pieces[0].n_arms:
             raise StructureError(
-                f"pieces[{number}] has {piece.n_arms} arms, pieces[0] has {pieces[0].n_arms}"
+                f"pieces[{place}] has {piece.n_arms} arms, pieces[0] has {pieces[0].n_arms}"
             )
     return tuple(
-        piece.renamed(str(number)) if piece.name is None else piece
-        for number, piece in enumerate(pieces)
+        piece.renamed(str(place)) if piece.name is None else piece
+        for place, piece in enumerate(pieces)
     )
