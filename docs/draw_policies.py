@@ -27,6 +27,8 @@ from structured_bandits.experiments.paper.structures import (
     random_structure,
 )
 from structured_bandits.experiments.policies import build_policy
+from structured_bandits.plots import palette
+from structured_bandits.plots.labels import NUMBERS as TICKS
 from structured_bandits.policies.base import POLICIES
 
 matplotlib.use("Agg")
@@ -42,7 +44,7 @@ BLIND, SETS, MODELS = (
     "sets of models that fit",
     "fits or weighs models",
 )
-COLOURS = {BLIND: "#8a8a8a", SETS: "#2f6db3", MODELS: "#d9730d"}
+COLOURS = {BLIND: "#8a8a8a", SETS: palette.COLOURS[0], MODELS: palette.COLOURS[1]}
 KL = {"confidence": "kl"}
 SHARP = {"confidence": "kl", "alpha": 0.5}
 #: By group: what the picture calls a policy, and how an experiment file describes it.
@@ -231,6 +233,7 @@ def _draw_panel(ax: Any, bars: list[Bar]) -> None:
             va="center",
         )
     ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(TICKS)
     ax.set_xlim(left, right * (right / left) ** 0.22)
     ax.set_ylim(-0.6, len(bars) - 0.4)
     ax.set_yticks(places, [bar.policy for bar in bars])

@@ -1,6 +1,7 @@
 """Measures what a wrong structure costs, for the guide (`python docs/measure_wrong.py`).
 
-Prints the table of the guide and writes guides/wrong-structure.csv and guides/wrong-structure.png. The
+Prints the table of the guide and writes guides/wrong-structure.csv, and guides/wrong-structure.png with
+its numbers, guides/wrong-structure-regret.csv; `--draw` draws from these without playing. The
 shop has six types of customers and eight offers; one policy after another is played where the table is
 right, where the audience is a mix of types, where one offer is far better than the table says, and where
 the type changes half way; all types take turns. Some minutes on two cores.
@@ -8,6 +9,7 @@ the type changes half way; all types take turns. Some minutes on two cores.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import structured_bandits as sb
+from structured_bandits.plots import palette
+from structured_bandits.plots.labels import NUMBERS
+from structured_bandits.plots.legends import legend_below
+from structured_bandits.plots.line_ends import label_line_ends
+from structured_bandits.plots.styles import SCREEN
 
 HERE = Path(__file__).parent / "guides"
+CURVES = HERE / "wrong-structure-regret.csv"
 TABLE = np.round(np.random.default_rng(11).uniform(0.01, 0.16, (6, 8)), 3)
 SHOP = sb.FiniteStructure(TABLE)
 PULLS, RUNS, FEW_RUNS = 10_000, 102, 12
@@ -96,7 +104,10 @@ def shown(regrets: np.ndarray) -> str:
 
 def main() -> None:
     """Measure, print and draw."""
-    rows, curves = [], {}
+    if "--draw" in sys.argv[1:]:
+        draw()
+        return
+    rows, curves = [], []
     for name in POLICIES:
         row: dict[str, Any] = {"policy": name}
         for world, truths in WORLDS.items():
@@ -110,7 +121,7 @@ def main() -> None:
                 "" if np.isnan(values).any() else f"{(values >= 100).mean():.0%}"
             )
             if world == "a mix of all types":
-                curves[name] = results[0].checkpoints, regret.mean(axis=0)
+                curves.append(curve(name, results[0].checkpoints, regret))
         regrets, warned = drifting(name)
         row["the type changes"] = shown(np.array(regrets))
         row["the type changes: warned"] = f"{warned} of {len(regrets)}"
@@ -119,20 +130,31 @@ def main() -> None:
     frame = pd.DataFrame(rows)
     frame.to_csv(HERE / "wrong-structure.csv", index=False)
     print(frame.to_string())
-    draw(curves)
+    pd.concat(curves).to_csv(CURVES, index=False)
+    draw()
 
 
-def draw(curves: dict[str, tuple[Any, Any]]) -> None:
+def curve(name: str, pulls: np.ndarray, regret: np.ndarray) -> pd.DataFrame:
+    """Return the mean regret of a policy over time as a table."""
+    mean = regret.mean(axis=0).round(3)
+    return pd.DataFrame({"policy": name, "pulls": pulls, "mean regret": mean})
+
+
+def draw() -> None:
     """Draw the regret in the mix of types."""
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
-    axes = figure.subplots()
-    for place, (name, (t, regret)) in enumerate(curves.items()):
-        axes.plot(t, regret, label=name, ls=("-", "--", "-.", ":")[place % 4])
+    axes = Figure(figsize=(7.2, 4.4), layout="constrained").subplots()
+    for place, (name, rows) in enumerate(pd.read_csv(CURVES).groupby("policy", sort=False)):
+        axes.plot(rows["pulls"], rows["mean regret"], label=name, lw=1.8, **palette.line(place))
     axes.set_xlabel("pulls")
     axes.set_ylabel("mean regret")
     axes.set_title("The audience is a mix of all six types")
-    axes.legend(fontsize=8)
-    figure.savefig(HERE / "wrong-structure.png", dpi=110)
+    axes.xaxis.set_major_formatter(NUMBERS)
+    axes.margins(x=0)
+    axes.set_ylim(bottom=0)
+    labels = axes.get_legend_handles_labels()[1]
+    if not label_line_ends(axes, axes.get_lines(), labels, SCREEN):
+        legend_below(axes, "")
+    axes.figure.savefig(HERE / "wrong-structure.png", dpi=110)
 
 
 if __name__ == "__main__":

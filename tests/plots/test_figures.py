@@ -83,8 +83,8 @@ def test_regret_is_whole_in_all_axes(names: list[str], size: Any, layout: Any) -
 @pytest.mark.parametrize("layout", [None, "constrained"])
 def test_legends_keep_to_their_place_among_others(layout: Any) -> None:
     figure = Figure(figsize=(9, 7), layout=layout)
-    axes = figure.subplots(2, 2).ravel()
-    for ax, names in zip(axes, (SHORT, TEN, TWENTY, SHORT), strict=True):
+    axes = figure.subplots(2, 2).ravel()[:3]  # beside and below the first
+    for ax, names in zip(axes, (TEN, SHORT, SHORT), strict=True):
         draw_regret(result(names), ax)
     assert all(map(is_whole, axes))
     for one, other in combinations(axes, 2):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 LEAST = 0.15  # of their width or height that axes keep, whatever stands beside them
+BEYOND = 0.3  # of their width that may stand out, at both sides together, and make them narrower
 MARGIN = 2.0  # pixels
 NEIGHBOUR = 0.2  # inches that are left for the words of axes at the right, which may still come
 
@@ -38,9 +39,7 @@ def room(ax: Axes) -> tuple[float, float]:
     down, across = (1, 1) if spec is None else (len(spec.rowspan), len(spec.colspan))
     height = whole.height * down / rows
     if ax.figure.get_layout_engine() is not None:
-        axis = ax.yaxis.get_tightbbox()
-        beside = 0.0 if axis is None else max(0.0, ax.bbox.x0 - axis.x0)
-        return min(ax.bbox.width + 2.0 * beside, 0.97 * whole.width * across / columns), height
+        return min((1.0 + BEYOND) * ax.bbox.width, 0.97 * whole.width * across / columns), height
     if columns > across:
         return ax.bbox.width, height
     middle = 0.5 * (ax.bbox.x0 + ax.bbox.x1)

@@ -82,7 +82,7 @@ def _note(structure: CurveStructure, known: bool, drawn: list[Removal], gaps: in
         few = f" (the {MOST_GAPS} shortest of {gaps})" if gaps > len(drawn) else ""
         words.append(
             f"Arrows{few}: by how much the nearest model with another best arm is off. Once pulls of "
-            f"{told_by} have shown the {first.gap:.3g}, {name} is dropped."
+            f"{told_by} have shown a difference of {first.gap:.3g}, {name} is dropped."
         )
     return " ".join(words)
 

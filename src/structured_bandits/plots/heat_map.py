@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 MOST = 40  # models, or arms, that are shown
 LARGEST, SMALLEST = 9.0, 5.5  # points, of letters in cells: below, they are left out
-FILLED = 0.82  # of a cell, by its text at most
+FILLED = 0.76  # of a cell, by its text at most
+MEASURED = 8  # texts, the longest of one and of two lines: the others are narrower
 STAR = "★"
+Place = tuple[int, int]  # of a cell: model and arm among those that are shown
 TRUTH: dict[str, Any] = {"ec": palette.COLOURS[1], "lw": 2.2}
 TOLD: dict[str, Any] = {"ec": palette.COLOURS[2], "lw": 1.8, "ls": (0, (4, 1.5))}
 
@@ -51,7 +53,7 @@ def draw_heat_map(
     _name_axes(structure, models, arms, sideways, ax)
     for true in np.flatnonzero(np.isin(models, truth)).tolist():
         _frame(ax, true - 0.5, -0.5, 1.0, len(arms), sideways, TRUTH)
-    told: dict[tuple[int, int], list[Removal]] = {}
+    told: dict[Place, list[Removal]] = {}
     for gap in gaps:
         model, arm = _place(models, gap.model), _place(arms, gap.told_by)
         if model is not None and arm is not None:
@@ -97,10 +99,11 @@ def _frame(
         ax.add_patch(Rectangle(corner, width, height, fill=False, zorder=3, **each))
 
 
-def _drops(structure: FiniteStructure, gaps: list[Removal]) -> str:
-    """Return what stands in the cell that rules arms out."""
+def _drops(structure: FiniteStructure, gaps: list[Removal]) -> tuple[str, str]:
+    """Return what stands in the cell that rules arms out, and the same in short."""
     names = ", ".join(named(structure.arm_names, gap.arm, most=12) for gap in gaps)
-    return f"{gaps[0].gap:.3g} off, drops {names}"
+    short = f"{gaps[0].gap:.3g} off"
+    return f"{short}, drops {names}", short
 
 
 def _write(
@@ -109,34 +112,36 @@ def _write(
     shown: Floats,
     best: Ints,
     arms: Ints,
-    drops: dict[tuple[int, int], str],
+    drops: dict[Place, tuple[str, str]],
     sideways: bool,
 ) -> None:
     """Write into each cell what fits there: its mean, a star for the best arm, whom it drops."""
     _fit_scale(ax, picture)
-    stars = {
-        (model, arm): STAR * bool(arms[arm] == best[model])
-        for model, arm in np.ndindex(shown.shape)
-    }
-    means = {place: f"{shown[place]:.3g}{star}" for place, star in stars.items()}
-    full = {
-        place: f"{mean}\n{drops[place]}" if place in drops else mean
-        for place, mean in means.items()
-    }
-    for texts in (full, means, stars):
+    places = [(model, arm) for model in range(len(shown)) for arm in range(len(arms))]
+    stars = {place: STAR * bool(arms[place[1]] == best[place[0]]) for place in places}
+    means = {place: f"{shown[place]:.3g}{stars[place]}" for place in places}
+    with_drops = (
+        means | {place: f"{means[place]}\n{words[length]}" for place, words in drops.items()}
+        for length in (0, 1)
+    )
+    for texts in (*with_drops, means, stars):
         font = _font(ax, [*texts.values()], shown.shape, sideways)
         if font:
             break
     else:
         return
-    for (model, arm), text in texts.items():
+    for place, text in texts.items():
+        model, arm = place
+        if not text:
+            continue
         ax.text(
-            *((model, arm) if sideways else (arm, model)),
+            model if sideways else arm,
+            arm if sideways else model,
             text,
             ha="center",
             va="center",
             fontsize=font,
-            color=palette.text_on(tuple(picture.to_rgba(shown[model, arm]))),
+            color=palette.text_on(tuple(picture.to_rgba(shown[place]))),
         )
 
 
@@ -154,7 +159,10 @@ def _fit_scale(ax: Axes, picture: AxesImage) -> None:
 def _font(ax: Axes, texts: list[str], shape: tuple[int, ...], sideways: bool) -> float:
     """Return the size of letters with which all texts fit into their cells, 0 if it is too small."""
     across, down = shape if sideways else shape[::-1]
-    sizes = np.array([text_size(ax, text, LARGEST) for text in dict.fromkeys(texts)])
+    by_length = sorted(set(texts), key=lambda text: (text.count("\n"), len(text)))
+    single = [text for text in by_length if "\n" not in text]
+    longest = dict.fromkeys([*by_length[-MEASURED:], *single[-MEASURED:]])
+    sizes = np.array([text_size(ax, text, LARGEST) for text in longest])
     space = np.array([ax.bbox.width / across, ax.bbox.height / down])
     font = LARGEST * min(1.0, float((FILLED * space / sizes.max(axis=0)).min()))
     return font if font >= SMALLEST else 0.0
@@ -205,5 +213,5 @@ def _note(structure: FiniteStructure, gaps: list[Removal]) -> str:
     model = named(structure.model_names, gap.model, "model")
     return (
         f"For example: once pulls of {told_by} rule out {model}, which is off by {gap.gap:.3g} there, "
-        f"{named(structure.arm_names, gap.arm)} is dropped."
+        f"{'this arm' if gap.arm == gap.told_by else named(structure.arm_names, gap.arm)} is dropped."
     )
