@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -12,18 +13,25 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 import structured_bandits
 from structured_bandits.policies.base import POLICIES
 
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+
 project = "structured-bandits"
 author = "the authors of structured-bandits"
 version = release = structured_bandits.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]  # myst_nb brings myst_parser
+exclude_patterns = ["_build", "gallery", "parts"]  # folders without pages
 
 myst_heading_anchors = 4  # pages link to each other's headings
+nb_execution_mode = "off"  # outputs are stored; tests/test_notebooks.py checks them
 
 html_theme = "furo"
 html_title = f"structured-bandits {version}"
 html_show_copyright = False
+pygments_dark_style = "github-dark"  # the default underlines names of modules like links
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 napoleon_numpy_docstring = False
 autodoc_member_order = "bysource"
@@ -65,7 +73,28 @@ def list_policies(app: Any, page: str, source: list[str]) -> None:
     source[0] = source[0].replace(".. EVERY REGISTERED POLICY (conf.py puts them here)\n", entries)
 
 
+#: Files at the root that have a page on the site.
+PAGES_OF = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
+
+
+def links_from_root(app: Any, path: Path, page: str, content: list[str]) -> None:
+    """Let README and CHANGELOG, whose links start at the root, be included by pages in docs.
+
+    Only what names a file is a link: code may have brackets and parentheses in a row, too.
+    """
+
+    def from_docs(link: re.Match[str]) -> str:
+        target, anchor = link.groups(default="")
+        if not (ROOT / target).exists():
+            return link[0]
+        return f"]({PAGES_OF.get(target) or os.path.relpath(ROOT / target, DOCS)}{anchor})"
+
+    if (DOCS / path).resolve().parent == ROOT:
+        content[0] = re.sub(r"\]\(([^)#:]+)(#[^)]*)?\)", from_docs, content[0])
+
+
 def setup(app: Any) -> None:
     """Put the hook for docstrings before napoleon's, which writes markup of its own."""
     app.connect("source-read", list_policies)
+    app.connect("include-read", links_from_root)
     app.connect("autodoc-process-docstring", plain_docstring, priority=400)

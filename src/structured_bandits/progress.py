@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 from structured_bandits.errors import MissingExtraError
 from structured_bandits.extras import needs
+
+Item = TypeVar("Item")
 
 COMPILING = "compiling, once"  # what is compiled is kept: on disk, or while this process lives
 
@@ -56,3 +59,11 @@ def progress_bar(what: str, progress: bool | None, **options: Any) -> Any:
     usual = {"desc": "preparing", "delay": 0.0 if progress else 0.5, "leave": False}
     hidden = None if progress is None else not progress
     return tqdm(**{**usual, **options}, disable=hidden)
+
+
+def with_bar(items: Sequence[Item], what: str, unit: str) -> Iterator[Item]:
+    """Yield the items while a bar, if standard error is a terminal, shows how many are done."""
+    with progress_bar(what, None, total=len(items), unit=unit, desc=what) as bar:
+        for item in items:
+            yield item
+            bar.update(1)

@@ -17,15 +17,15 @@ from oracles import theory as naive
 
 import structured_bandits as sb
 
-CASES, BLOCKS = 1000, 20
+CASES, BLOCKS = 600, 12
 CLOSE = {"rel": 1e-9, "abs": 1e-12}
 HORIZON = 5000
 
 
 def draw(index: int) -> tuple[Any, Any, Any]:
-    """Return a structure, its truth and the oracle; the first 600 are finite, the others curves."""
+    """Return a structure, its truth and the oracle; three of five are finite, the others curves."""
     rng = np.random.default_rng([3, index])
-    return draw_finite(rng) if index < 600 else draw_curves(rng)
+    return draw_finite(rng) if index % 5 < 3 else draw_curves(rng)
 
 
 def means(rng: np.random.Generator, shape: tuple[int, ...], grid: int) -> np.ndarray:
@@ -202,9 +202,9 @@ def test_the_cases_are_hard_enough() -> None:
         seen["helpers"] += any(
             len(h) > 2 for h in analysis.elimination(HORIZON, 3.0).helpers.values()
         )
-    for what, least in {"constant regret": 10, "known best mean (I-14)": 10}.items():
+    for what, least in {"constant regret": 6, "known best mean (I-14)": 6}.items():
         assert seen.pop(what) >= least, what
-    assert min(seen.values()) >= 30, seen
+    assert min(seen.values()) >= 20, seen
 
 
 def _ends(structure: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -214,7 +214,7 @@ def _ends(structure: Any) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-@pytest.mark.parametrize("index", range(600, 700))
+@pytest.mark.parametrize("index", [index for index in range(200) if index % 5 >= 3])
 def test_a_grid_agrees_on_curves(index: int) -> None:
     structure, truth, oracle = draw(index)
     analysis = sb.analyse(structure, truth)

@@ -18,6 +18,7 @@ from structured_bandits.experiments.saved_runs import (
 )
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.extras import needs
+from structured_bandits.progress import with_bar
 from structured_bandits.report.figures import (
     draw_figure,
     figure_files,
@@ -131,7 +132,7 @@ def publish(
     seconds: float,
 ) -> Path:
     """Draw and save the figures, their numbers and the page."""
-    for experiment in chosen:
+    for experiment in with_bar(chosen, "drawing", unit="figure"):
         result = results[experiment.id, experiment.preset]
         shown = shown_of(experiment, result)
         svg = save_figure(draw_figure(shown), options.out, shown.name)

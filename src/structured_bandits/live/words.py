@@ -12,7 +12,7 @@ from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.product import ProductStructure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
-from structured_bandits.text_tables import number, printable
+from structured_bandits.text_tables import interval, number, printable
 
 LONGEST_NAME = 40  # in a sentence
 MOST = 8  # names in a sentence
@@ -63,7 +63,7 @@ def fitting_words(structure: Structure | None, fitting: Any) -> list[str]:
     if not fitting:
         return ["No model of the structure fits these intervals now."]
     if isinstance(structure, CurveStructure):
-        ranges = [" to ".join(map(number, ends)) for ends in fitting[:MOST]]
+        ranges = [interval(*ends) for ends in fitting[:MOST]]
         more = f", and {len(fitting) - MOST:,} more ranges" if len(fitting) > MOST else ""
         return [f"The models that fit these intervals have parameters {', '.join(ranges)}{more}."]
     if isinstance(structure, (FiniteStructure, BoxStructure)):

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.extras import needs
-from structured_bandits.plots.labels import name_ticks, plain
+from structured_bandits.plots import palette
+from structured_bandits.plots.axes import lay_out
+from structured_bandits.plots.labels import all_named, name_ticks, named, text_size
+from structured_bandits.plots.legends import legend_below
 from structured_bandits.plots.removals import Removal
+from structured_bandits.plots.styles import SCREEN
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.theory.analysis import Analysis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
 
 MOST = 40  # models, or arms, that are shown
-MOST_WITH_NUMBERS = 8  # columns of a map that is wide enough to print its means
+LARGEST, SMALLEST = 9.0, 5.5  # points, of letters in cells: below, they are left out
+FILLED = 0.82  # of a cell, by its text at most
+STAR = "★"
+TRUTH: dict[str, Any] = {"ec": palette.COLOURS[1], "lw": 2.2}
+TOLD: dict[str, Any] = {"ec": palette.COLOURS[2], "lw": 1.8, "ls": (0, (4, 1.5))}
 
 
 def heat_map_size(structure: FiniteStructure) -> tuple[float, float]:
     """Return width and height of the figure, in inches."""
     rows = min(MOST, max(structure.n_models, structure.n_arms))
-    return 8.0, 2.4 + 0.3 * max(rows, 6)
+    return 8.0, 2.6 + 0.3 * max(rows, 6)
 
 
 def draw_heat_map(
@@ -38,29 +47,20 @@ def draw_heat_map(
     arms = _shown(involved, structure.n_arms)
     shown = table[np.ix_(models, arms)]
     sideways = len(arms) > len(models)  # arms downwards, models across
-    across = len(models) if sideways else len(arms)
-    bottom, top = structure.range_of_rewards
-    low, high = min(bottom, float(shown.min())), max(top, float(shown.max()))
-    picture = ax.imshow(
-        shown.T if sideways else shown, aspect="auto", cmap="Blues", vmin=low, vmax=high
-    )
-    ax.figure.colorbar(picture, ax=ax, label="mean reward")
-    words = _words(structure, models, arms, shown, across <= MOST_WITH_NUMBERS)
+    picture = _draw_cells(ax, shown.T if sideways else shown)
+    _name_axes(structure, models, arms, sideways, ax)
     for true in np.flatnonzero(np.isin(models, truth)).tolist():
-        _frame(ax, true - 0.5, -0.5, 1.0, len(arms), "C3", sideways)
+        _frame(ax, true - 0.5, -0.5, 1.0, len(arms), sideways, TRUTH)
+    told: dict[tuple[int, int], list[Removal]] = {}
     for gap in gaps:
         model, arm = _place(models, gap.model), _place(arms, gap.told_by)
         if model is not None and arm is not None:
-            _frame(ax, model - 0.46, arm - 0.46, 0.92, 0.92, "C1", sideways)
-            if across <= MOST_WITH_NUMBERS:
-                name = "" if gap.arm == gap.told_by else plain(structure.arm_names[gap.arm], 9)
-                words[model][arm] += f"\ngap {gap.gap:.3g} {name and 'for ' + name}".rstrip()
-    for model, texts in enumerate(words):
-        for arm, text in enumerate(texts):
-            colour = "white" if shown[model, arm] > 0.5 * (low + high) else "#111111"
-            x, y = (model, arm) if sideways else (arm, model)
-            ax.text(x, y, text, ha="center", va="center", fontsize=7, color=colour)
-    _label(structure, models, arms, sideways, ax)
+            told.setdefault((model, arm), []).append(gap)
+    for model, arm in told:
+        _frame(ax, model - 0.44, arm - 0.44, 0.88, 0.88, sideways, TOLD)
+    _add_legend(ax, structure, gaps, bool(truth))
+    drops = {place: _drops(structure, several) for place, several in told.items()}
+    _write(ax, picture, shown, structure.cells.best[models], arms, drops, sideways)
 
 
 def _shown(first: list[int], count: int) -> Ints:
@@ -74,42 +74,136 @@ def _place(shown: Ints, wanted: int) -> int | None:
     return place if place < len(shown) and shown[place] == wanted else None
 
 
-def _words(
-    structure: FiniteStructure, models: Ints, arms: Ints, shown: Floats, numbers: bool
-) -> list[list[str]]:
-    """Return the text of each cell: its mean, if there is space, and a star for the best arm."""
-    best = structure.cells.best[models]
-    return [
-        [
-            (f"{mean:.3g}" if numbers else "") + ("★" if arm == best[row] else "")
-            for arm, mean in zip(arms, shown[row], strict=True)
-        ]
-        for row in range(len(models))
-    ]
+def _draw_cells(ax: Axes, shown: Floats) -> AxesImage:
+    """Draw the colours, from the lowest mean that is shown to the highest."""
+    low, high = float(shown.min()), float(shown.max())
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    picture = ax.imshow(shown, aspect="auto", cmap="Blues", vmin=low, vmax=high)
+    ax.figure.colorbar(picture, ax=ax, label="mean reward")
+    return picture
 
 
 def _frame(
-    ax: Axes, model: float, arm: float, models: float, arms: float, colour: str, sideways: bool
+    ax: Axes, model: float, arm: float, models: float, arms: float, sideways: bool, look: Any
 ) -> None:
     with needs("A figure", extra="report"):
         from matplotlib.patches import Rectangle
 
     corner = (model, arm) if sideways else (arm, model)
     width, height = (models, arms) if sideways else (arms, models)
-    ax.add_patch(Rectangle(corner, width, height, fill=False, ec=colour, lw=2.0, zorder=3))
+    halo = {"ec": "white", "lw": look["lw"] + 1.4}  # so that it is seen on every blue
+    for each in (halo, look):
+        ax.add_patch(Rectangle(corner, width, height, fill=False, zorder=3, **each))
 
 
-def _label(structure: FiniteStructure, models: Ints, arms: Ints, sideways: bool, ax: Axes) -> None:
-    of_arms = [plain(structure.arm_names[arm]) for arm in arms]
-    of_models = [plain(structure.model_names[model]) for model in models]
+def _drops(structure: FiniteStructure, gaps: list[Removal]) -> str:
+    """Return what stands in the cell that rules arms out."""
+    names = ", ".join(named(structure.arm_names, gap.arm, most=12) for gap in gaps)
+    return f"{gaps[0].gap:.3g} off, drops {names}"
+
+
+def _write(
+    ax: Axes,
+    picture: AxesImage,
+    shown: Floats,
+    best: Ints,
+    arms: Ints,
+    drops: dict[tuple[int, int], str],
+    sideways: bool,
+) -> None:
+    """Write into each cell what fits there: its mean, a star for the best arm, whom it drops."""
+    _fit_scale(ax, picture)
+    stars = {
+        (model, arm): STAR * bool(arms[arm] == best[model])
+        for model, arm in np.ndindex(shown.shape)
+    }
+    means = {place: f"{shown[place]:.3g}{star}" for place, star in stars.items()}
+    full = {
+        place: f"{mean}\n{drops[place]}" if place in drops else mean
+        for place, mean in means.items()
+    }
+    for texts in (full, means, stars):
+        font = _font(ax, [*texts.values()], shown.shape, sideways)
+        if font:
+            break
+    else:
+        return
+    for (model, arm), text in texts.items():
+        ax.text(
+            *((model, arm) if sideways else (arm, model)),
+            text,
+            ha="center",
+            va="center",
+            fontsize=font,
+            color=palette.text_on(tuple(picture.to_rgba(shown[model, arm]))),
+        )
+
+
+def _fit_scale(ax: Axes, picture: AxesImage) -> None:
+    """Let the scale of colours be as high as the map, also where the legend took a part of it."""
+    lay_out(ax)
+    assert picture.colorbar is not None
+    scale, own = picture.colorbar.ax, ax.get_position()
+    if ax.figure.get_layout_engine() is None:
+        place = scale.get_position()
+        scale.set_aspect("auto")
+        scale.set_position((place.x0, own.y0, place.width, own.height))
+
+
+def _font(ax: Axes, texts: list[str], shape: tuple[int, ...], sideways: bool) -> float:
+    """Return the size of letters with which all texts fit into their cells, 0 if it is too small."""
+    across, down = shape if sideways else shape[::-1]
+    sizes = np.array([text_size(ax, text, LARGEST) for text in dict.fromkeys(texts)])
+    space = np.array([ax.bbox.width / across, ax.bbox.height / down])
+    font = LARGEST * min(1.0, float((FILLED * space / sizes.max(axis=0)).min()))
+    return font if font >= SMALLEST else 0.0
+
+
+def _name_axes(
+    structure: FiniteStructure, models: Ints, arms: Ints, sideways: bool, ax: Axes
+) -> None:
+    of_arms = [all_named(structure.arm_names)[arm] for arm in arms]
+    of_models = [all_named(structure.model_names, "model")[model] for model in models]
     across, down = (of_models, of_arms) if sideways else (of_arms, of_models)
-    name_ticks(ax, range(len(across)), across)
-    ax.set_yticks(range(len(down)), down)
+    font = SCREEN.font if max(shape := (len(across), len(down))) <= 20 else 0.8 * SCREEN.font
+    ax.set_yticks(range(shape[1]), down, fontsize=font)
     left_out = structure.n_models - len(models), structure.n_arms - len(arms)
-    more = f" ({left_out[0]} models and {left_out[1]} arms not shown)" if any(left_out) else ""
+    few = [
+        f"{count} {kind}" for count, kind in zip(left_out, ("models", "arms"), strict=True) if count
+    ]
+    more = f" ({' and '.join(few)} not shown)" if few else ""
     ax.set_xlabel(("model" if sideways else "arm") + more)
     ax.set_ylabel("arm" if sideways else "model")
-    ax.set_title(
-        "★ best arm · red: true model · orange: the gap that removes an arm (this one, if not named)",
-        fontsize=9,
+    lay_out(ax)
+    name_ticks(ax, range(shape[0]), across, font)
+
+
+def _add_legend(ax: Axes, structure: FiniteStructure, gaps: list[Removal], truth: bool) -> None:
+    """Explain star and frames."""
+    with needs("A figure", extra="report"):
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+    star = Line2D([], [], ls="", marker="*", color=palette.ink())
+    entries: list[tuple[Any, str]] = [(star, "best arm of the model")]
+    if truth:
+        entries.append((Patch(fill=False, **TRUTH), "true model"))
+    if gaps:
+        entries.append((Patch(fill=False, **TOLD), "mean that rules an arm out"))
+    legend_below(
+        ax, _note(structure, gaps), SCREEN, ([e[0] for e in entries], [e[1] for e in entries])
+    )
+
+
+def _note(structure: FiniteStructure, gaps: list[Removal]) -> str:
+    """Explain the frames of means that rule an arm out, by the first of them."""
+    if not gaps:
+        return ""
+    gap = gaps[0]
+    told_by = named(structure.arm_names, gap.told_by)
+    model = named(structure.model_names, gap.model, "model")
+    return (
+        f"For example: once pulls of {told_by} rule out {model}, which is off by {gap.gap:.3g} there, "
+        f"{named(structure.arm_names, gap.arm)} is dropped."
     )

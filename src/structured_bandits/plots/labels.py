@@ -1,21 +1,22 @@
-"""Names as people gave them, shown as they are: in labels, ticks and legends."""
+"""Names as people gave them, shown as they are: in labels and ticks."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from structured_bandits.extras import needs
+from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Text
 
 UNSEEN = "\u200b"  # before a "_", with which Matplotlib begins what a legend leaves out
-CHARACTERS_PER_INCH = 12  # of text in the usual size
-AXIS_HEIGHT = 0.45  # inches that the ticks and the label of the horizontal axis take
 SLANT = 45
+SLOPE = 0.75  # of a step along the axis that lies between the lines of two slanted names
+DEEPEST = 0.4  # of the figure's height, for the length of a slanted name
+SMALLEST = 5.0  # points, of slanted names
 NUMBERS = "{x:,.10g}"  # of ticks: 2.5, 10,000, and never rounded to another number
 
 
@@ -28,51 +29,59 @@ def plain(name: str, most: int = 24) -> str:
     return printable(short).replace("$", r"\$")
 
 
+def plain_all(names: Sequence[str], most: int = 24) -> list[str]:
+    """Return names as labels; if two that are cut look the same, all long ones are cut in the middle."""
+    short = [plain(name, most) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    tail = most // 2
+    return [
+        plain(name if len(name) <= most else f"{name[: most - tail - 1]}…{name[-tail:]}", most)
+        for name in names
+    ]
+
+
+def all_named(names: Sequence[str], kind: str = "arm", most: int = 24) -> list[str]:
+    """Return what a figure calls the arms or models: their names, "arm 0" where these are numbers."""
+    labels = labels_of(names)
+    if kind != "arm":
+        labels = tuple(f"{kind} {name}" if name.isdecimal() else name for name in names)
+    return plain_all(labels, most)
+
+
+def named(names: Sequence[str], index: int, kind: str = "arm", most: int = 24) -> str:
+    """Return what a figure calls one arm or model."""
+    return all_named(names, kind, most)[index]
+
+
 def legend_label(label: str) -> str:
     """Return the label to give to a line or bar, so that a legend shows it whatever it begins with."""
     return UNSEEN + label if label.startswith("_") or not label else label
 
 
-def add_legend(ax: Axes, **options: Any) -> None:
-    """Add a legend in which every label reads as it was given."""
-    for text in ax.legend(**options).get_texts():
-        text.set_text(text.get_text().removeprefix(UNSEEN))
+def text_size(ax: Axes, text: str, font: float) -> tuple[float, float]:
+    """Return width and height of a text in the figure of the axes, in pixels."""
+    probe = ax.figure.text(0.0, 0.0, text or " ", fontsize=font)
+    box = probe.get_window_extent()
+    probe.remove()
+    return box.width, box.height
 
 
-def legend_below(ax: Axes, title: str) -> None:
-    """Put the legend under the axes and their ticks, where it hides nothing, in columns that fit."""
-    with needs("A figure", extra="report"):
-        from matplotlib.transforms import ScaledTranslation
+def name_ticks(ax: Axes, places: Sequence[int], names: list[str], font: float) -> None:
+    """Name places on the horizontal axis: side by side, or slanted, or only every so many of them.
 
-    labels = ax.get_legend_handles_labels()[1]
-    columns = int(CHARACTERS_PER_INCH * _width(ax)) // (max(map(len, labels), default=0) + 6)
-    ticks = max(map(_slanted_height, ax.get_xticklabels()), default=0.0)
-    down = ScaledTranslation(0.0, -(AXIS_HEIGHT + ticks), ax.figure.dpi_scale_trans)
-    add_legend(
-        ax,
-        title=title,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=ax.transAxes + down,
-        ncols=max(1, min(4, len(labels), columns)),
-        frameon=False,
-    )
-
-
-def name_ticks(ax: Axes, places: Any, names: list[str]) -> None:
-    """Name places on the horizontal axis; names that are too long to stand side by side are slanted."""
-    long = sum(len(name) + 2 for name in names) > CHARACTERS_PER_INCH * _width(ax)
-    ax.set_xticks(places, names)
+    Slanted names that would take much of the figure's height are written smaller.
+    """
+    sizes = [text_size(ax, name, font) for name in names]
+    widest = max(width for width, _ in sizes)
+    line = 1.1 * max(height for _, height in sizes)
+    step = ax.bbox.width / len(names)
+    slanted = widest + 0.5 * line > step
+    if slanted:
+        smaller = min(1.0, DEEPEST * ax.figure.bbox.height / widest)
+        font, line = max(SMALLEST, smaller * font), smaller * line
+    every = ceil(line / (SLOPE * step)) if slanted else 1
+    ax.set_xticks(places[::every], names[::every], fontsize=font)
+    style: dict[str, Any] = {"rotation": SLANT, "ha": "right"} if slanted else {"ha": "center"}
     for label in ax.get_xticklabels():
-        label.set(rotation=SLANT * long, ha="right" if long else "center", rotation_mode="anchor")
-
-
-def _width(ax: Axes) -> float:
-    """Return the width of the figure around the axes, in inches."""
-    return float(ax.figure.bbox.width / ax.figure.dpi)
-
-
-def _slanted_height(label: Text) -> float:
-    """Return about how many inches a slanted label takes downwards."""
-    slope = math.sin(math.radians(label.get_rotation()))
-    return len(label.get_text()) * slope / CHARACTERS_PER_INCH
+        label.set(rotation_mode="anchor", **style)

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structured_bandits.plots.labels import legend_below, legend_label, name_ticks, plain
+from structured_bandits.plots import palette
+from structured_bandits.plots.axes import lay_out
+from structured_bandits.plots.labels import all_named, legend_label, name_ticks, named
+from structured_bandits.plots.legends import legend_below
 from structured_bandits.plots.removals import Removal
+from structured_bandits.plots.styles import SCREEN
 from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.analysis import Analysis
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_MODELS = 6  # hardest models that are drawn: those of the smallest gaps
+MARKS = "osD^vP"
 
 
 def draw_mean_ranges(
@@ -30,22 +35,36 @@ def draw_mean_ranges(
     spread = max(float(np.ptp(analysis.means)), 0.1)  # by which bars without an end go on
     low = np.where(np.isfinite(low), low, analysis.means.min() - spread)
     high = np.where(np.isfinite(high), high, analysis.means.max() + spread)
-    ax.bar(arms, high - low, bottom=low, width=0.7, color="0.5", alpha=0.15, label="possible means")
-    for removal in sorted(gaps, key=lambda gap: gap.gap)[:MOST_MODELS]:
-        name = plain(structure.arm_names[removal.arm])
+    ax.bar(arms, high - low, bottom=low, width=0.7, color="0.5", alpha=0.25, label="possible means")
+    ink = palette.ink()
+    ms = 4 if structure.n_arms <= 30 else 0
+    ax.plot(arms, analysis.means, color=ink, lw=2.0, marker="o", ms=1.2 * ms, label="truth")
+    for number, removal in enumerate(sorted(gaps, key=lambda gap: gap.gap)[:MOST_MODELS]):
         ax.plot(
             arms,
             structure.means(removal.model),
-            color=f"C{removal.arm % 10}",
-            lw=1.2,
-            ls="--",
-            marker="o",
-            ms=3,
-            label=legend_label(f"{name}: gap {removal.gap:.3g}"),
+            lw=1.3,
+            marker=MARKS[number],
+            ms=ms,
+            label=legend_label(
+                f"{named(structure.arm_names, removal.arm)} best: {removal.gap:.3g} off"
+            ),
+            color=palette.colour(number),
+            ls=palette.LINES[1:][number % 4],
         )
-    ax.plot(arms, analysis.means, color="0.1", lw=1.8, marker="o", ms=5, label="truth", zorder=3)
-    shown = arms if structure.n_arms <= 30 else arms[:: -(-structure.n_arms // 20)]
-    name_ticks(ax, shown, [plain(structure.arm_names[arm], 12) for arm in shown])
     ax.set_xlabel("arm")
     ax.set_ylabel("mean reward")
-    legend_below(ax, "dashed: the hardest model in which an arm is best")
+    lay_out(ax)
+    name_ticks(ax, range(len(arms)), all_named(structure.arm_names, most=18), SCREEN.font)
+    legend_below(ax, _note(len(gaps)))
+
+
+def _note(others: int) -> str:
+    """Explain the lines of the hardest models."""
+    if not others:
+        return ""
+    few = f" (the {MOST_MODELS} nearest)" if others > MOST_MODELS else ""
+    return (
+        f"Broken lines: for each other arm the model nearest to the truth in which it is best{few}; "
+        "pulls must show by how much it is off before the arm is dropped."
+    )

@@ -8,19 +8,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.plots.axes import fresh_axes
+from structured_bandits.plots import palette
+from structured_bandits.plots.axes import fresh_axes, lay_out
 from structured_bandits.plots.labels import (
     NUMBERS,
-    legend_below,
+    all_named,
     legend_label,
     name_ticks,
-    plain,
+    named,
+    plain_all,
 )
+from structured_bandits.plots.legends import legend_below, legend_height
+from structured_bandits.plots.styles import checked_style, set_letters
 from structured_bandits.simulation.result import Result, mean_interval
-from structured_bandits.structures.base import labels_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+MOST, MOST_BARS = 40, 240  # arms that are shown, and their bars
+BARS_PER_INCH = 16
+WIDEST = 12.0  # inches
 
 
 @dataclass(frozen=True)
@@ -40,28 +47,67 @@ def pull_counts(result: Result) -> dict[str, PullCounts]:
     }
 
 
+def pulls_size(result: Result, arms: int, style: str = "screen") -> tuple[float, float]:
+    """Return width and height of the figure, in inches."""
+    look = checked_style(style)
+    wanted = min(arms, MOST) * len(result.policies) / BARS_PER_INCH
+    width = max(look.width, min(WIDEST, wanted)) if style == "screen" else look.width
+    return width, look.height + max(0.0, legend_height(plain_all(result.policies), width) - 0.4)
+
+
 def draw_pulls(
-    result: Result, arm_names: tuple[str, ...], skip: int | None = None, ax: Axes | None = None
+    result: Result,
+    arm_names: tuple[str, ...],
+    skip: int | None = None,
+    ax: Axes | None = None,
+    *,
+    style: str = "screen",
 ) -> Axes:
-    """Draw mean pulls of each arm as bars with 95 % intervals; `skip` leaves an arm out."""
+    """Draw mean pulls of each arm as bars with 95 % intervals.
+
+    `skip` leaves an arm out: the bars of the best one may dwarf all others. Of many arms those with the
+    most pulls are shown. `style` is "screen", "print" or "print-wide", as for `Result.plot`.
+    """
+    look = checked_style(style)
+    counts = pull_counts(result)
+    arms = _shown_arms(counts, len(arm_names), skip)
     if ax is None:
-        ax = fresh_axes()
-    arms = [arm for arm in range(len(arm_names)) if arm != skip]
-    width = 0.8 / len(result.policies)
-    for number, (name, counts) in enumerate(pull_counts(result).items()):
-        places = np.arange(len(arms)) + (number - 0.5 * (len(result.policies) - 1)) * width
-        bars = counts.mean[arms]
-        errors = np.nan_to_num([bars - counts.low[arms], counts.high[arms] - bars])
+        ax = fresh_axes(pulls_size(result, len(arms), style))
+    width, labels = 0.8 / len(counts), plain_all(result.policies)
+    for number, count in enumerate(counts.values()):
+        places = np.arange(len(arms)) + (number - 0.5 * (len(counts) - 1)) * width
+        bars = count.mean[arms]
         ax.bar(
             places,
             bars,
             width,
-            yerr=errors,
-            label=legend_label(plain(name)),
-            error_kw={"lw": 0.8, "ecolor": "0.4"},
+            yerr=np.nan_to_num([bars - count.low[arms], count.high[arms] - bars]),
+            label=legend_label(labels[number]),
+            color=palette.colour(number),
+            hatch=palette.hatch(number),
+            ec="white",  # strokes of the hatch
+            lw=0.0,
+            error_kw={"lw": 0.8, "ecolor": palette.ink()},
         )
-    name_ticks(ax, range(len(arms)), [plain(labels_of(arm_names)[arm], 12) for arm in arms])
+    left_out = len(arm_names) - len(arms) - (skip is not None)
+    if left_out:
+        ax.set_xlabel(f"{left_out} arms with fewer pulls are not shown")
     ax.yaxis.set_major_formatter(NUMBERS)
     ax.set_ylabel("mean pulls")
-    legend_below(ax, f"mean of {result.runs} runs, 95 % interval")
+    ax.margins(x=0.01)
+    set_letters(ax, look)
+    lay_out(ax)
+    names = all_named(arm_names, most=18)
+    name_ticks(ax, range(len(arms)), [names[arm] for arm in arms], look.font)
+    note = f"mean of {result.runs:,} runs, lines: 95 % interval" if result.runs > 1 else "one run"
+    without = f"; without {named(arm_names, skip)}" if skip is not None else ""
+    legend_below(ax, note + without, look)
     return ax
+
+
+def _shown_arms(counts: dict[str, PullCounts], arms: int, skip: int | None) -> list[int]:
+    """Return the arms to show, in their order: those that any policy pulls most."""
+    largest = np.max([count.mean for count in counts.values()], axis=0)
+    ranked = np.argsort(-largest, kind="stable").tolist()
+    most = max(1, min(MOST, MOST_BARS // len(counts)))
+    return sorted([arm for arm in ranked if arm != skip and arm < arms][:most])

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from structured_bandits.extras import needs
-from structured_bandits.plots.pulls import draw_pulls, pull_counts
-from structured_bandits.plots.regret import draw_regret, regret_curves
+from structured_bandits.plots.pulls import draw_pulls, pull_counts, pulls_size
+from structured_bandits.plots.regret import draw_regret, regret_curves, regret_size
 from structured_bandits.plots.structure import draw_structure, figure_size
 from structured_bandits.report.records import Shown
 from structured_bandits.simulation.result import Result
@@ -32,13 +32,14 @@ def draw_figure(shown: Shown) -> Figure:
         analysis = analyse(problem.structure, problem.truth)
         draw_structure(analysis, shown.horizon, shown.beta, figure.subplots())
         return figure
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     assert shown.result is not None
     if shown.kind == "pulls" and problem is not None:
+        figure = Figure(figsize=pulls_size(shown.result, len(problem.means)), layout="constrained")
         # among many arms the bars of the best one would dwarf all others
         best = int(problem.means.argmax()) if len(problem.means) > 3 else None
         draw_pulls(shown.result, problem.structure.arm_names, best, figure.subplots())
     else:
+        figure = Figure(figsize=regret_size(shown.result.policies), layout="constrained")
         draw_regret(shown.result, figure.subplots())
     return figure
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,11 +161,33 @@ class Result:
 
         return regret_table(self).html()
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw mean regret with its 95 % band and the median; return the axes."""
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        policies: Sequence[str] | None = None,
+        log: str | None = None,
+        bands: str | None = "mean",
+        style: str = "screen",
+        legend: bool = False,
+    ) -> Axes:
+        """Draw the regret of the policies over time; return the axes.
+
+        - `ax`: draw there; by default in a new figure.
+        - `policies`: the names of those to draw, in this order; by default all.
+        - `log`: "x", "y" or "both" for logarithmic axes; what is 0 has no place on them.
+        - `bands`: "mean" draws the mean with its 95 % interval, "quantiles" the median with the band in
+          which nine runs in ten lie (5 % to 95 % quantile), None the mean alone.
+        - `style`: "screen"; "print" for letters of 8 points in a new figure as wide as a column of a
+          paper, 3.3 inches; "print-wide" for the same in 6.9 inches, two columns.
+        - `legend`: True for a legend under the axes; by default names stand at the ends of their lines
+          where they fit, in a legend only where they do not.
+        """
         from structured_bandits.plots.regret import draw_regret
 
-        return draw_regret(self, ax)
+        return draw_regret(
+            self, ax, policies=policies, log=log, bands=bands, style=style, legend=legend
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with everything, the parameters, seed and versions included.

@@ -47,7 +47,7 @@ def run_blocks(
             waiting = set(futures)
             while waiting:
                 done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
-                begun = len(waiting) < len(futures)
+                begun = setting.engine == "python" or len(waiting) < len(futures)
                 bar.set_description(doing("simulating" if begun else "preparing"), refresh=False)
                 for future in done:
                     future.result()
