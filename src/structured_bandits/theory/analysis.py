@@ -165,7 +165,7 @@ class Analysis:
 
     @property
     def costly_arms(self) -> tuple[int, ...]:
-        """The arms with a positive gap that are best in some model; only these cost regret."""
+        """The arms with a positive gap that are best in some model; the bounds are sums over these."""
         return self._record.costly_arms
 
     def elimination(
