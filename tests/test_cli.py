@@ -296,7 +296,7 @@ def test_without_a_truth_curves_polytopes_and_nothing_to_learn(
     assert refused.exit_code == 2
     assert "infinitely many models, too many to list" in refused.output
     same = analyse(write(tmp_path, "same.csv", "A,B\n0.9,0.1\n0.8,0.2\n")).output
-    assert same.endswith("In every model the best arm is A, so there is nothing to learn.\n")
+    assert same.endswith("In every model A is best, so there is nothing to learn.\n")
     money = analyse(write(tmp_path, "money.csv", "A,B\n50,20\n10,70\n"))
     assert money.exit_code == 2
     assert "--family gaussian --rewards LOW HIGH" in money.output
@@ -445,7 +445,7 @@ at_most = 0.25
     linear = write(tmp_path, "linear.toml", f'kind = "linear"\n{KINDS["linear"]}\n')
     result = analyse(linear, "--truth", "parameter:0.3,0.6")
     assert result.exit_code == 0, result.output
-    assert "true model: (0.3, 0.6); best arm: 3" in result.output
+    assert "true model: (0.3, 0.6); best arm: 2" in result.output
 
 
 @pytest.mark.parametrize(
@@ -462,7 +462,7 @@ at_most = 0.25
         ('kind = "union"\n[[parts]]\nkind = "concave"', "parts[0] (kind='concave'): 'positions' is missing"),
         ('kind = "union"\n[[parts]]\nfile = "gone.csv"', "file='gone.csv': there is no file"),
         ('kind = "polyhedral"\n[[pieces]]\nrows = [[1]]', "pieces[0]: 'slopes' is missing"),
-        ('kind = "polyhedral"\n[[pieces]]\nslopes = [[1],[0]]\nrows = [[1],[1]]\nlower = [0, 2]\nupper = [1, 3]', "piece '1': no model satisfies"),
+        ('kind = "polyhedral"\n[[pieces]]\nslopes = [[1],[0]]\nrows = [[1],[1]]\nlower = [0, 2]\nupper = [1, 3]', "piece '0': no model satisfies"),
         ('kind = "unstructured"\nn_arms = 2\n[[constraints]]\nweights = {7 = 1}', "arm='7' is unknown"),
         ('kind = "unstructured"\nn_arms = 2\n[[constraints]]\nweights = {1 = "a"}', "constraints[0]: expected numbers"),
         ('kind = "unstructured"\nn_arms = 2\nfactors = [1, 2, 3]', "factors=[1, 2, 3]: expected a number"),
@@ -493,4 +493,4 @@ kind = "linear"
     assert (tmp_path / "results" / "linear" / "report.html").is_file()
     bad = write(tmp_path, "bad.toml", text.replace("[0.3, 0.6]", "[0.3, 7.0]"))
     result = CliRunner().invoke(main, ["compare", bad])
-    assert "violates a constraint of piece '1' by 6" in result.output
+    assert "violates a constraint of piece '0' by 6" in result.output

@@ -84,7 +84,7 @@ def test_an_e_value_too_large_for_a_number_is_infinite() -> None:
     agent = sb.Agent(sb.UCB(sb.FiniteStructure([[0.0, 0.5]])))
     agent.learn([1, 0], [1, 0])  # the model calls this impossible
     assert agent.misfit is not None
-    assert (agent.misfit.e_value, agent.misfit.p_value, agent.misfit.model) == (math.inf, 0.0, "1")
+    assert (agent.misfit.e_value, agent.misfit.p_value, agent.misfit.model) == (math.inf, 0.0, "0")
     assert sb.Agent.from_json(agent.to_json(), agent.policy).misfit == agent.misfit
 
 

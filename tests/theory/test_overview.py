@@ -14,7 +14,7 @@ from structured_bandits.experiments.paper.structures import figure1_left, figure
 from structured_bandits.theory.overview import MOST_MODELS
 
 N = 10_000
-#: In model a, arm 2 must be refuted against 0.9; in model b pulls of the best arm alone refute a.
+#: In model a, arm 1 must be refuted against 0.9; in model b pulls of the best arm alone refute a.
 PAIR = sb.FiniteStructure([[0.8, 0.5], [0.8, 0.9]], models=["a", "b"])
 LINEAR = sb.linear([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]], bounds=(0.0, 1.0))
 
@@ -26,21 +26,21 @@ def rows(overview: sb.Overview) -> dict[str, Any]:
 def test_a_pair_of_models_by_hand() -> None:
     a, b = sb.analyse(PAIR).table
     divergence = 0.5 * math.log(0.5 / 0.9) + 0.5 * math.log(0.5 / 0.1)
-    assert (a.model, a.name, a.best_arm, a.mistaken_for) == (0, "a", "1", "b")
+    assert (a.model, a.name, a.best_arm, a.mistaken_for) == (0, "a", "0", "b")
     assert a.constant == pytest.approx(0.3 / divergence, rel=1e-7)
     assert a.forced == pytest.approx(0.3 / divergence * math.log(N), rel=1e-7)
     assert a.rough_cost == pytest.approx(0.3 * math.log(N) / 0.4**2)
     assert (a.smallest_gap, a.largest_gap, a.difference) == pytest.approx((0.3, 0.3, 0.4))
     assert (a.constant_regret_possible, a.gamma_star, a.decoys) == (False, 0.0, ())
-    assert (b.model, b.name, b.best_arm, b.mistaken_for) == (1, "b", "2", "a")
+    assert (b.model, b.name, b.best_arm, b.mistaken_for) == (1, "b", "1", "a")
     assert (b.constant, b.forced, b.vacuous, b.constant_regret_possible) == (0.0, 0.0, False, True)
     assert b.gamma_star == pytest.approx(0.4)
-    assert b.decoys == ("1",)  # the best arm of a has the same mean here
+    assert b.decoys == ("0",)  # the best arm of a has the same mean here
 
 
 def test_the_paper_s_table_golden() -> None:
     first = sb.analyse(figure1_right()).table[0]
-    assert first.name == "1"
+    assert first.name == "model 1"
     assert first.constant == pytest.approx(1.07456, abs=5e-6)
     refuting = 0.1 / 0.22**2 + 0.2 / 0.4**2 + 0.3 / 0.38**2  # arm 4 tells the model of arm 3 best
     assert first.rough_cost == pytest.approx(math.log(N) * refuting)
@@ -92,11 +92,11 @@ def test_equal_models_stay_in_their_order() -> None:
 
 def test_no_more_is_forced_than_can_be_lost() -> None:
     near = sb.FiniteStructure([[0.5, 0.49], [0.5, 0.51]])
-    row = rows(sb.overview(near, horizon=10))["1"]
+    row = rows(sb.overview(near, horizon=10))["0"]
     assert row.constant * math.log(10) > 20
     assert (row.vacuous, row.forced) == (True, pytest.approx(10 * 0.01))
     assert row.rough_cost == pytest.approx(10 * 0.01)
-    assert not rows(sb.overview(near, horizon=10**7))["1"].vacuous
+    assert not rows(sb.overview(near, horizon=10**7))["0"].vacuous
     assert "vacuous" in str(sb.overview(near, horizon=10))
     assert "vacuous" not in str(sb.overview(near, horizon=10**7))
 
@@ -114,11 +114,11 @@ def test_models_of_one_s_choice() -> None:
     overview = sb.overview(LINEAR, models=[LINEAR.at([0.3, 0.6]), [0.7, 0.5, 0.3]])
     assert overview.choice == "the models given"
     named = rows(overview)
-    assert named["(0.3, 0.6)"].best_arm == "3"
-    assert named["means 2"].best_arm == "1"
+    assert named["(0.3, 0.6)"].best_arm == "2"
+    assert named["means 2"].best_arm == "0"
     assert named["means 2"].constant == sb.analyse(LINEAR, [0.7, 0.5, 0.3]).lower_bound().constant
-    by_name = sb.overview(figure1_right(), models=["3"])
-    assert [(row.model, row.name) for row in by_name.table] == [("3", "3")]
+    by_name = sb.overview(figure1_right(), models=["model 3"])
+    assert [(row.model, row.name) for row in by_name.table] == [("model 3", "model 3")]
     grid = sb.overview(figure1_left(), models=np.linspace(0.0, 1.0, 5))
     assert len(grid.table) == 5
     outside = sb.overview(PAIR, models=[[0.8, 0.9 - 1e-200]])  # a difference whose square is 0
@@ -134,19 +134,19 @@ def test_nothing_to_learn(means: list[list[float]]) -> None:
     overview = sb.analyse(sb.FiniteStructure(means))
     assert len(overview.table) == len(means)
     for row, mean in zip(overview.table, means, strict=True):
-        assert (row.best_arm, row.constant, row.rough_cost, row.decoys) == ("1", 0.0, 0.0, ())
+        assert (row.best_arm, row.constant, row.rough_cost, row.decoys) == ("0", 0.0, 0.0, ())
         assert (row.mistaken_for, row.difference, row.gamma_star) == (None, math.inf, math.inf)
         assert row.constant_regret_possible
         lead = mean[0] - mean[1] if len(mean) > 1 else math.nan
         assert row.smallest_gap == pytest.approx(lead, nan_ok=True)
     text = str(overview)
-    assert text.endswith("In every model the best arm is 1, so there is nothing to learn.")
+    assert text.endswith("In every model arm 0 is best, so there is nothing to learn.")
     assert ("no other arm" in text) == (len(means[0]) == 1)
 
 
 def test_a_tied_model() -> None:
-    row = rows(sb.analyse(sb.FiniteStructure([[0.5, 0.5], [0.2, 0.9]])))["1"]
-    assert (row.best_arm, row.smallest_gap, row.rough_cost) == ("1", 0.0, 0.0)
+    row = rows(sb.analyse(sb.FiniteStructure([[0.5, 0.5], [0.2, 0.9]])))["0"]
+    assert (row.best_arm, row.smallest_gap, row.rough_cost) == ("0", 0.0, 0.0)
 
 
 def test_it_can_be_read_and_taken_into_a_frame() -> None:

@@ -58,8 +58,8 @@ class Bernoulli(RangedWorld, _Bernoulli):
 
         All pulls are drawn at once. If they have too many misses, the stop came before the last pull.
         Where few pulls are likely to be in excess, they are taken back one by one; otherwise the stop
-        is drawn anew, given that it came in time (docs/planning.md 1.3). Which of the two must not
-        depend on what was drawn.
+        is drawn anew, given that it came in time (docs/planning.md 1.3). Which of the two ways is taken
+        must not depend on what was drawn.
         """
         share = self.shares[arm]
         ones = high_rewards(share, count, rng)

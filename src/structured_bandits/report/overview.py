@@ -11,6 +11,7 @@ from structured_bandits.report.tables import (
     plain_data,
     rewards_text,
 )
+from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import number, table_text
 from structured_bandits.theory.overview import Overview
 
@@ -120,7 +121,6 @@ def _words(data: dict[str, Any]) -> list[str]:
     """Return what the columns mean, if there is anything to learn."""
     models = data["models"]
     if not any(row["mistaken_for"] for row in models):
-        return [
-            f"In every model the best arm is {models[0]['best_arm']}, so there is nothing to learn."
-        ]
+        (best,) = labels_of([models[0]["best_arm"]])
+        return [f"In every model {best} is best, so there is nothing to learn."]
     return [MEANINGS, *([VACUOUS] if any(row["vacuous"] for row in models) else []), ORDER]

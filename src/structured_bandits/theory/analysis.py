@@ -99,7 +99,7 @@ class Analysis:
 
         `using` are the arms that may be pulled to tell them apart (by default all of `best_arms`); with
         `optimistic` only models with a higher best mean than the truth count. The squared `gap` is the
-        paper's Psi(Theta*_i, A'), resp. Psi(Theta+_i, A'); `model` is its psi.
+        paper's Psi(Theta*_i, A'), or Psi(Theta+_i, A') with `optimistic`; `model` is its psi.
         """
         if isinstance(using, str):
             raise StructureError(f"using={using!r}: expected a list of arms")
@@ -165,7 +165,7 @@ class Analysis:
 
     @property
     def costly_arms(self) -> tuple[int, ...]:
-        """The arms with a positive gap that are best in some model; only these cost regret."""
+        """The arms with a positive gap that are best in some model; the bounds are sums over these."""
         return self._record.costly_arms
 
     def elimination(

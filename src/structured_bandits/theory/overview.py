@@ -31,7 +31,7 @@ class ModelRow(NamedTuple):
     - `model`, as `analyse` takes a truth, and its `name`;
     - `smallest_gap`: how far the second best mean is below the best (nan with a single arm);
     - `largest_gap`, `gamma_star`, `constant_regret_possible`, `decoys`: as `Analysis` has them;
-    - `constant`: C of the Graves-Lai bound, as of `Analysis.lower_bound`;
+    - `constant`: the constant C of the Graves-Lai bound, as `Analysis.lower_bound` has it;
     - `forced`: C log n at the horizon, or horizon × largest gap, which no regret exceeds, if that is
       less: then the bound is `vacuous`;
     - `mistaken_for`: the model with another best arm that is hardest to tell from this one, None if
