@@ -13,8 +13,11 @@ from structured_bandits.plots.regret import draw_regret, regret_curves, regret_s
 from structured_bandits.plots.structure import draw_structure, figure_size
 from structured_bandits.report.records import Shown
 from structured_bandits.simulation.result import Result
+from structured_bandits.structures.base import Structure
 from structured_bandits.theory.analysis import analyse
 from structured_bandits.writing import write_whole
+
+NARROW, FEW_ARMS = 6.0, 6  # inches; arms that fit into them
 
 if TYPE_CHECKING:
     import pandas
@@ -28,7 +31,7 @@ def draw_figure(shown: Shown) -> Figure:
 
     problem = shown.problem
     if shown.kind == "structure" and problem is not None:
-        figure = Figure(figsize=figure_size(problem.structure), layout="constrained")
+        figure = Figure(figsize=_structure_size(problem.structure), layout="constrained")
         analysis = analyse(problem.structure, problem.truth)
         draw_structure(analysis, shown.horizon, shown.beta, figure.subplots())
         return figure
@@ -42,6 +45,12 @@ def draw_figure(shown: Shown) -> Figure:
         figure = Figure(figsize=regret_size(shown.result.policies), layout="constrained")
         draw_regret(shown.result, figure.subplots())
     return figure
+
+
+def _structure_size(structure: Structure) -> tuple[float, float]:
+    """Return the size of a structure's figure: narrow if it has few arms, so that phones can show it."""
+    width, height = figure_size(structure)
+    return (min(width, NARROW) if structure.n_arms <= FEW_ARMS else width), height
 
 
 def numbers(shown: Shown, result: Result) -> pandas.DataFrame:

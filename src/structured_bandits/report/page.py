@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +18,7 @@ from structured_bandits.report.records import (
     HOLDS,
     OPEN,
     SAME,
+    Outcome,
     Shown,
     Statement,
     Verdict,
@@ -42,7 +44,7 @@ class Page:
     title: str
     lead: str
     presets: dict[str, str]  # name -> what it is
-    outcome: str = ""  # what came out, in a paragraph
+    outcome: Outcome | None = None
     figures: list[tuple[Shown, str]] = field(default_factory=list)  # with their SVG
     claims: tuple[Statement, ...] = ()
     verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # preset -> claim id
@@ -75,12 +77,7 @@ def page_html(page: Page) -> str:
     """Return the page: what came out, each experiment with its figures and claims, then the details."""
     body = [f"<h1>{text_html(page.title)}</h1>", f"<p>{text_html(page.lead)}</p>"]
     if page.outcome:
-        body.append(f'<section id="outcome"><h2>What came out</h2><p>{text_html(page.outcome)}</p>')
-        items = "".join(
-            f"<li><b>{text_html(name)}</b>: {text_html(words)}</li>"
-            for name, words in page.presets.items()
-        )
-        body.append(f"<ul>{items}</ul></section>")
+        body.append(_outcome_html(page.outcome, page.presets))
     groups = _experiments(page)
     links = "".join(
         f'<li><a href="#{_place(key)}">{text_html(shown[0][0].title)}</a></li>'
@@ -99,6 +96,26 @@ def page_html(page: Page) -> str:
         )
     body.append(facts_html(page.facts))
     return whole_page(page.title, body)
+
+
+def _outcome_html(outcome: Outcome, presets: dict[str, str]) -> str:
+    """Return the section that says what came out, and what the two readings are."""
+    readings = _list_html(
+        f"<b>{text_html(name)}</b>: {text_html(presets[name])}" for name in presets
+    )
+    details = "".join(
+        f"<p>{text_html(heading)}:</p>{_list_html(map(text_html, statements))}"
+        for heading, statements in outcome.lists.items()
+        if statements
+    )
+    return (
+        f'<section id="outcome"><h2>What came out</h2><p>{text_html(outcome.counts)}</p>{readings}'
+        f"{details}<p>{text_html(outcome.sureness)}</p></section>"
+    )
+
+
+def _list_html(items: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
 
 
 def _experiments(page: Page) -> dict[str, list[tuple[Shown, str]]]:
@@ -210,9 +227,9 @@ def _figure_html(shown: Shown, svg: str) -> str:
 
 
 def _setting_text(shown: Shown) -> str:
-    where = f"True model {shown.problem.truth}; " if shown.problem else ""
+    where = f"The true model is {shown.problem.truth}. " if shown.problem else ""
     if shown.result is None:
-        return f"{where}the gaps that remove an arm are those of beta = {shown.beta:g}."
+        return f"{where}What drops an arm is computed for SAE with beta = {shown.beta:g}."
     runs = f"{shown.horizon:,} pulls, {shown.result.runs} runs"
     return f"{where}{runs}, {shown.rewards.capitalize()} rewards."
 

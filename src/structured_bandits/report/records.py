@@ -10,6 +10,7 @@ from typing import Any
 from structured_bandits.arrays import Floats
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import Structure
+from structured_bandits.text_tables import paragraph
 
 HOLDS, FAILS, SAME = "holds", "does not hold", "no difference"
 OPEN = "open"  # more runs will decide it
@@ -51,6 +52,23 @@ def tally(verdicts: Iterable[Verdict]) -> str:
         for outcome, said in words.items()
         if counts[outcome] or outcome in always
     )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of all claims together, for the head of a page and the foot of a table."""
+
+    counts: str  # how many claims hold
+    lists: dict[str, tuple[str, ...]]  # claims that deserve to be named, under a heading
+    sureness: str  # how sure the verdicts are
+
+    def text(self) -> str:
+        """Return it for the terminal."""
+        parts = [paragraph(self.counts)]
+        for heading, statements in self.lists.items():
+            if statements:
+                parts.append("\n".join([f"{heading}:", *(f"- {each}" for each in statements)]))
+        return "\n\n".join([*parts, paragraph(self.sureness)])
 
 
 @dataclass(frozen=True)

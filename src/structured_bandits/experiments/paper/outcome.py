@@ -1,22 +1,42 @@
-"""What came out of a reproduction, in a paragraph."""
+"""What came out of a reproduction, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from structured_bandits.experiments.sequential import ERROR, MARGIN
-from structured_bandits.report.records import CAPPED, FAILS, HOLDS, SAME, Statement, Verdict, tally
+from structured_bandits.report.records import (
+    CAPPED,
+    FAILS,
+    HOLDS,
+    SAME,
+    Outcome,
+    Statement,
+    Verdict,
+    tally,
+)
 
 Verdicts = Mapping[str, Mapping[str, Verdict]]  # preset -> claim id -> verdict
 
 
-def outcome_text(claims: Sequence[Statement], verdicts: Verdicts) -> str:
-    """Return how many claims hold in each reading, which hold in none, and how sure that is."""
-    parts = [_counts(claims, verdicts)]
-    if refuted := [claim.statement for claim in claims if _all(claim, verdicts, FAILS)]:
-        parts.append("What does not hold, however it is read: " + " ".join(refuted))
-    parts.append(_how_sure([verdict for each in verdicts.values() for verdict in each.values()]))
-    return " ".join(parts)
+def outcome_of(claims: Sequence[Statement], verdicts: Verdicts) -> Outcome:
+    """Return how many claims hold in each reading, which do not, and how sure that is."""
+    refuted = [claim for claim in claims if _all(claim, verdicts, FAILS)]
+    several = len(verdicts) > 1
+    split = [
+        claim
+        for claim in claims
+        if several and not any(_all(claim, verdicts, each) for each in (HOLDS, FAILS))
+    ]
+    heading = "These claims do not hold, however the paper is read" if several else "Do not hold"
+    return Outcome(
+        _counts(claims, verdicts),
+        {
+            heading: tuple(claim.statement for claim in refuted),
+            "These depend on how it is read": tuple(claim.statement for claim in split),
+        },
+        _how_sure([verdict for each in verdicts.values() for verdict in each.values()]),
+    )
 
 
 def _counts(claims: Sequence[Statement], verdicts: Verdicts) -> str:

@@ -8,7 +8,7 @@ from structured_bandits.experiments.deciding import decide
 from structured_bandits.experiments.paper.catalogue import experiments
 from structured_bandits.experiments.paper.claims import CLAIMS
 from structured_bandits.experiments.paper.field import with_all_policies
-from structured_bandits.experiments.paper.outcome import outcome_text
+from structured_bandits.experiments.paper.outcome import outcome_of
 from structured_bandits.experiments.paper.words import FAIR, LEAD, NOTES, PRESETS, TITLE
 from structured_bandits.experiments.run import Say, publish, run_all
 from structured_bandits.experiments.saved_runs import RunOptions
@@ -39,12 +39,12 @@ def reproduce(
     page.claims = tuple(claim for claim in CLAIMS if claim.id in judged)
     if page.claims:
         page.verdicts = verdicts
-        page.outcome = outcome_text(page.claims, verdicts)
+        page.outcome = outcome_of(page.claims, verdicts)
     side_by_side = [e for pair in zip(*chosen.values(), strict=True) for e in pair]
     path = publish(page, [*side_by_side, *extra], results, options, seconds)
     say(claims_text(CLAIMS, verdicts))
     if page.outcome:
-        say(f"\n{page.outcome}")
+        say(f"\n{page.outcome.text()}\n")
     for experiment in extra:
         result = results[experiment.id, experiment.preset]
         if result is not None:
