@@ -196,7 +196,10 @@ def test_the_example_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for name in ("UCB", "SUCB", "SAE", "ASAE, slow periods"):
         assert f"\n{name} " in result.output
     assert "page: results/experiment/report.html" in result.output
-    assert "5 runs" in Path("results/experiment/report.html").read_text()
+    page = Path("results/experiment/report.html").read_text()
+    assert "5 runs" in page
+    for figure in ("experiment", "experiment-pulls", "experiment-structure"):
+        assert f'id="{figure}"' in page
     assert (
         "4 of 4 results are there already"
         in command("compare", "experiment.toml", "--runs", "5").output
