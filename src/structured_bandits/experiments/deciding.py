@@ -1,7 +1,8 @@
 """Playing runs until every claim is decided, or until no more are allowed.
 
 An experiment's own runs come first. While a claim is open, the number of runs of the policies that it
-compares is doubled. Run i is the same run whoever asks for it, so more runs change no earlier one.
+compares is doubled, until there are `most_runs` times the claim's patience. Run i is the same run
+whoever asks for it, so more runs change no earlier one.
 """
 
 from __future__ import annotations
@@ -52,11 +53,12 @@ def _settled(
         result = together({name: _joined(each) for name, each in parts.items()})
         for claim in claims:
             sides = claim.test.compare(result)
-            verdicts[claim.id] = sides.verdict(last=runs >= most_runs)
+            verdicts[claim.id] = sides.verdict(last=runs >= claim.patience * most_runs)
         claims = [claim for claim in claims if verdicts[claim.id].outcome == OPEN]
         if not claims:
             return verdicts
-        more = replace(options, first=runs, runs=min(runs, most_runs - runs), brief=True)
+        left = max(int(claim.patience * most_runs) for claim in claims) - runs
+        more = replace(options, first=runs, runs=min(runs, left), brief=True)
         parts = {
             name: [*parts[name], run_policy(experiment, name, more)] for name in _compared(claims)
         }

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.errors import ParameterError
 from structured_bandits.experiments.sequential import Comparison
 from structured_bandits.report.records import Statement
 from structured_bandits.simulation.result import Result
@@ -39,9 +40,14 @@ class Test(Protocol):
 
 @dataclass(frozen=True)
 class Claim(Statement):
-    """A statement, where it is made, and the experiment and test that decide it."""
+    """A statement, where it is made, and the experiment and test that decide it.
+
+    `patience` multiplies the runs that may be played for it: more where bets need them and runs are
+    quick, fewer where they would not suffice anyhow and runs are slow.
+    """
 
     test: Test
+    patience: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -130,9 +136,10 @@ class Flat:
         """Compare the growth with the share."""
         half, end = halves(result, self.policy)
         most = most_regret(result)
+        growth = most * (1.0 - (result.checkpoints[-1] // 2) / result.checkpoints[-1])
         words = f"{_halves_text(self.policy, half, end)}: it grows by {(end - half).mean():.2f}; "
         words += f"{100 * self.share:g} % of the end is {self.share * end.mean():.2f}"
-        return Comparison(end - half, self.share * end, most / 2.0, self.share * most, words)
+        return Comparison(end - half, self.share * end, growth, self.share * most, words)
 
 
 @dataclass(frozen=True)
@@ -168,7 +175,7 @@ class Linear:
     def compare(self, result: Result) -> Comparison:
         """Compare the halves."""
         half, end = halves(result, self.policy)
-        most = most_regret(result) / 2.0
+        most = (result.checkpoints[-1] + 1) // 2 * largest_gap(result)
         words = f"{_halves_text(self.policy, half, end)}: the second half costs "
         words += f"{(end - half).mean():.1f}; {self.share:g} × the first is "
         words += f"{self.share * half.mean():.1f}"
@@ -218,29 +225,36 @@ class EarlyRegret:
 
     def compare(self, result: Result) -> Comparison:
         """Compare both at a tenth of the horizon."""
-        place = int(np.searchsorted(result.checkpoints, result.checkpoints[-1] // 10))
-        one, two = (result.regret[name][:, place] for name in (self.than, self.policy))
-        most = most_regret(result) / 10.0
-        words = (
-            f"after {result.checkpoints[place]:,} pulls regret of {self.than} {one.mean():.1f}, "
-        )
+        t = int(result.checkpoints[-1]) // 10
+        one, two = (regret_at(result, name, t) for name in (self.than, self.policy))
+        most = t * largest_gap(result)
+        words = f"after {t:,} pulls regret of {self.than} {one.mean():.1f}, "
         words += f"of {self.policy} {two.mean():.1f}"
         return Comparison(one, two, most, most, words)
 
 
 def most_regret(result: Result) -> float:
-    """Return the most that a run can cost: the horizon times the largest gap.
+    """Return the most that a run can cost: the horizon times the largest gap."""
+    return float(result.checkpoints[-1]) * largest_gap(result)
 
-    Where every run draws means of its own, they lie between 0 and 1, and so do the gaps.
-    """
+
+def largest_gap(result: Result) -> float:
+    """Return the largest gap; where every run draws means of its own, between 0 and 1, it is 1."""
     means = result.info.get("means", (0.0, 1.0))
-    return float(result.checkpoints[-1]) * (max(means) - min(means))
+    return float(max(means) - min(means))
 
 
 def halves(result: Result, name: str) -> tuple[Floats, Floats]:
     """Return the regret of each run at half time and at the end."""
-    middle = int(np.searchsorted(result.checkpoints, result.checkpoints[-1] // 2))
-    return result.regret[name][:, middle], result.regret[name][:, -1]
+    return regret_at(result, name, int(result.checkpoints[-1]) // 2), result.regret[name][:, -1]
+
+
+def regret_at(result: Result, name: str, t: int) -> Floats:
+    """Return the regret of each run after exactly `t` pulls, on which the bounds of bets rest."""
+    (places,) = np.nonzero(result.checkpoints == t)
+    if not len(places):
+        raise ParameterError(f"regret after {t} pulls was not kept, only at {result.checkpoints}")
+    return result.regret[name][:, places[0]]
 
 
 def _halves_text(name: str, half: Floats, end: Floats) -> str:

@@ -26,7 +26,7 @@ from structured_bandits.arrays import Floats
 from structured_bandits.report.records import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
 
 ERROR = 1e-4  # the probability that a verdict is wrong, at most
-MARGIN = 0.02  # of the larger side: a smaller difference does not matter
+MARGIN = 0.02  # of the second side: a smaller difference does not matter
 SHARES = 0.9 * 0.5 ** np.arange(16.0)  # of the wealth, staked on each run
 ENOUGH_RUNS = 1000  # for the central limit theorem
 

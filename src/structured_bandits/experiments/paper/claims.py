@@ -51,6 +51,7 @@ CLAIMS = (
         "§6, Figure 2a",
         "fig2a",
         Flat("SAE"),
+        patience=8,
     ),
     Claim(
         "left-asae-constant",
@@ -135,6 +136,7 @@ CLAIMS = (
         "§6, Figure 2c",
         "fig3c",
         FewerPulls(ARM_3, "SAE", "SUCB"),
+        patience=4,
     ),
     Claim(
         "right-sae-fewer-pulls-of-arm-2",
@@ -142,6 +144,7 @@ CLAIMS = (
         "App. F, last sentence (errata, I-6)",
         "fig3c",
         FewerPulls(ARM_2, "SAE", "SUCB"),
+        patience=4,
     ),
     Claim(
         "right-sae-much-lower",
@@ -156,6 +159,7 @@ CLAIMS = (
         "§6, Figure 2c",
         "fig2c",
         LowerRegret("ASAE", "SAE"),
+        patience=4,
     ),
     Claim(
         "right-asae-below-sucb",
@@ -163,6 +167,7 @@ CLAIMS = (
         "§6, Figure 2c",
         "fig2c",
         LowerRegret("ASAE", "SUCB"),
+        patience=4,
     ),
     Claim(
         "right-sae-below-ucb",
@@ -170,6 +175,7 @@ CLAIMS = (
         "§3.3, Proposition 1",
         "fig2c",
         LowerRegret("SAE", "UCB"),
+        patience=1 / 4,
     ),
     Claim(
         "random-asae-below-sucb",
