@@ -140,22 +140,22 @@ def test_a_result_is_printed_with_numpy_alone(without: Callable[[str], None]) ->
 
 
 HINTS: list[tuple[str, str, Callable[[], Any]]] = [
-    ("numba", "sb.simulate needs numba, which is not installed: pip install 'structured-bandits[simulate]'", lambda: sb.simulate(sb.UCB(3), WORLD, 10, runs=1)),
+    ("numba", "sb.simulate needs numba, which is not installed: pip install numba (part of the extra [simulate])", lambda: sb.simulate(sb.UCB(3), WORLD, 10, runs=1)),
     ("tqdm", "sb.simulate(progress=True) needs tqdm", lambda: sb.simulate(sb.UCB(3), WORLD, 10, runs=1, engine="python", progress=True)),
-    ("pandas", "Result.summary needs pandas, which is not installed: pip install 'structured-bandits[simulate]'", lambda: PLAYED.summary()),
+    ("pandas", "Result.summary needs pandas, which is not installed: pip install pandas (part of the extra [simulate])", lambda: PLAYED.summary()),
     ("pandas", "Result.to_frame needs pandas", lambda: PLAYED.to_frame()),
-    ("scipy", "needs scipy, which is not installed: pip install 'structured-bandits[simulate]'", lambda: PLAYED.summary()),
+    ("scipy", "needs scipy, which is not installed: pip install scipy (part of the extra [simulate])", lambda: PLAYED.summary()),
     ("pyarrow", "Result.save needs pyarrow", lambda: PLAYED.save("never-written.parquet")),
     ("pyarrow", "sb.load_result needs pyarrow", lambda: sb.load_result("never-read.parquet")),
-    ("matplotlib", "A figure needs matplotlib, which is not installed: pip install 'structured-bandits[report]'", lambda: PLAYED.plot()),
+    ("matplotlib", "A figure needs matplotlib, which is not installed: pip install matplotlib (part of the extra [report])", lambda: PLAYED.plot()),
     ("matplotlib", "A figure needs matplotlib", lambda: sb.analyse(TABLE, 0).plot(100)),
-    ("pandas", "Analysis.bounds needs pandas, which is not installed: pip install 'structured-bandits[polyhedral,report]'", lambda: sb.analyse(TABLE, 0).bounds(100)),
-    ("pandas", "Overview.frame needs pandas, which is not installed: pip install 'structured-bandits[report]'", lambda: sb.analyse(TABLE).frame()),
+    ("pandas", "Analysis.bounds needs pandas, which is not installed: pip install pandas (part of the extra [polyhedral,report])", lambda: sb.analyse(TABLE, 0).bounds(100)),
+    ("pandas", "Overview.frame needs pandas, which is not installed: pip install pandas (part of the extra [report])", lambda: sb.analyse(TABLE).frame()),
     ("tqdm", "sb.overview(progress=True) needs tqdm", lambda: sb.overview(TABLE, progress=True)),
-    ("daqp", "needs daqp, which is not installed: pip install 'structured-bandits[polyhedral]'", lambda: sb.linear([[1.0, 0.0], [0.0, 1.0], [0.5, 0.6]])),
+    ("daqp", "needs daqp, which is not installed: pip install daqp (part of the extra [polyhedral])", lambda: sb.linear([[1.0, 0.0], [0.0, 1.0], [0.5, 0.6]])),
     ("daqp", "the Graves-Lai bound) needs daqp", lambda: sb.analyse(TABLE, 0).lower_bound()),
     ("daqp", "the Graves-Lai bound) needs daqp", lambda: sb.analyse(TABLE, 0).bounds(100)),
-    ("clarabel", "method='cone') needs clarabel, which is not installed: pip install 'structured-bandits[cones]'", lambda: cone()),
+    ("clarabel", "method='cone') needs clarabel, which is not installed: pip install clarabel (part of the extra [cones])", lambda: cone()),
 ]  # fmt: skip
 
 
@@ -218,7 +218,7 @@ def test_the_command_says_what_it_needs(
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert said.startswith("Error: The command structured-bandits needs click")
-    assert "pip install 'structured-bandits[cli]'" in said
+    assert "pip install click (part of the extra [cli])" in said
 
 
 def test_a_module_that_is_missing_here_is_not_taken_for_a_package() -> None:

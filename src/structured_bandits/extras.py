@@ -1,7 +1,8 @@
 """Packages that only a part of the library needs, and what to say where one is missing.
 
 The core needs NumPy alone. Every other package belongs to an extra of pyproject.toml and is imported
-inside `needs`, where it is first used.
+inside `needs`, where it is first used. The hint names the package itself, not this library, whose name
+nobody has taken at PyPI yet: a stranger could.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class needs:  # noqa: N801 (it reads as a word: with needs(...): import ...)
     Traceback (most recent call last):
     ...
     structured_bandits.errors.MissingExtraError: Tea needs kettle_of_the_future, which is not installed:
-    pip install 'structured-bandits[kettle]'
+    pip install kettle_of_the_future (part of the extra [kettle])
     """
 
     def __init__(self, what: str, extra: str, otherwise: str = "") -> None:
@@ -47,5 +48,5 @@ class needs:  # noqa: N801 (it reads as a word: with needs(...): import ...)
             return
         raise MissingExtraError(
             f"{self.what} needs {package}, which is not installed: "
-            f"pip install 'structured-bandits[{self.extra}]'{self.otherwise}"
+            f"pip install {package} (part of the extra [{self.extra}]){self.otherwise}"
         ) from None

@@ -43,6 +43,7 @@ def test_a_missing_solver_is_named_with_the_command_that_installs_it(
         structure = sb.linear([[1.0, 0.0], [0.0, 1.0]], bounds=None)
     analysis = sb.analyse(structure, structure.at([0.8, 0.3]))
     with pytest.raises(
-        sb.MissingExtraError, match=r"needs clarabel, .*: pip install 'structured-bandits\[cones\]"
+        sb.MissingExtraError,
+        match=r"needs clarabel, .*: pip install clarabel \(part of the extra \[cones\]\)",
     ):
         analysis.lower_bound("gaussian", method="cone")

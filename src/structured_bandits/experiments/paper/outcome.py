@@ -69,5 +69,8 @@ def _how_sure(verdicts: Sequence[Verdict]) -> str:
     if any(verdict.outcome == SAME for verdict in verdicts):
         text += f' "No difference" means that the two sides differ by less than {MARGIN:.0%}.'
     if any(verdict.outcome == CAPPED for verdict in verdicts):
-        text += ' "Capped" means that no more runs were allowed and neither test had decided.'
+        text += (
+            ' "Capped" means that the runs that were allowed (--most-runs) are too few for a verdict '
+            "that is this sure, however clear they look."
+        )
     return text
