@@ -111,7 +111,7 @@ def test_the_policy_is_ready_for_an_agent_and_the_words_are_sentences(small: sb.
     assert sb.Agent(small.policy).ask().name in ("tea", "coffee")
     assert small.words.startswith("Take ModelTS: in 50 pulls it loses ")
     assert small.words.count("regret") == 1
-    assert "you vouch for the structure (trust=1)" in small.words or "a little wrong" in small.words
+    assert "If all means are off by 0.05, it loses " in small.words
     assert small.words in " ".join(str(small).split())
 
 

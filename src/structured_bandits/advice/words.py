@@ -45,14 +45,12 @@ def _take(chosen: Row, table: list[Row], blind: str, horizon: int) -> str:
 
 
 def _if_wrong(chosen: Row, trust: float) -> str:
-    """Return what happens if the structure is a little wrong."""
+    """Return what happens if the structure is wrong, by the largest error that was tried."""
     if not chosen["wrong"]:
-        return "How it does if the structure is a little wrong was not tried."
+        return "How it does if the structure is wrong was not tried."
     size = _largest(chosen)
     loss = number(chosen["wrong"][size]["mean"])
-    said = (
-        f"If the structure is a little wrong, so that all means are off by {size}, it loses {loss}"
-    )
+    said = f"If all means are off by {size}, it loses {loss}"
     if trust < 1.0 or chosen["verdict"] == SURVIVES:
         return f"{said}."
     return f"{said}; that does not count here, because you vouch for the structure (trust=1)."
