@@ -25,7 +25,8 @@ COLUMNS = """\
   these models, this one is the hardest to refute because it differs least from the truth.
 - differs by: how much that model differs from the truth, and the arm that shows it best. Only the
   helpers count here.
-- optimistic: the same difference if only models that promise more than the truth are considered.
+- optimistic: the same difference if only models that promise more than the truth are considered. These
+  are the models that SUCB has to refute.
 - last phase: the last phase, counted from 0, in which SAE may still play the arm. SAE plays in phases,
   and each phase detects differences half as large as the phase before.
 - helpers: the arms that SAE is sure to play until it drops the arm."""
@@ -34,7 +35,9 @@ LIMIT = """\
   arm is best."""
 BOUNDS = """\
 Proven bounds on the regret. A row with ≤ says that the regret of this policy is at most so large. A row
-with ≥ says that the regret of every policy that does well in all models is at least so large.
+with ≥ says that the regret of every policy that does well in all models is at least about so large in
+the long run; at this number of pulls it may be smaller. (Only Theorem 6 speaks of this number of pulls.
+It is about policies that converge super-fast, as the paper calls it.)
 - value: the bound with the right constants.
 - printed: what the paper prints, where an erratum corrects it (docs/errata.md explains each erratum).
 - holds: whether the conditions of the theorem are met."""
@@ -358,7 +361,7 @@ def _is_known(bound: dict[str, Any]) -> bool:
 
 def _bound_cells(bound: dict[str, Any], reasons: list[str], most: float) -> list[str]:
     if not _is_known(bound):
-        return ["no bound is known", bound["policy"], "", "", "", ""]
+        return ["the library has no bound", bound["policy"], "", "", "", ""]
     upper = bound["side"] == "upper"
     return [
         f"{'≤' if upper else '≥'} {bound['bound']}",

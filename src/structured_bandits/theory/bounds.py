@@ -116,7 +116,7 @@ def upper_bounds(truth: Truth, horizon: int, name: str, policy: PolicyLike) -> l
             _asae_logarithmic(truth, horizon, name, policy),
             _asae_constant(truth, name, policy),
         ]
-    return [Bound("none", name, "upper", math.nan, [(False, "no bound is known for this policy")])]
+    return [Bound("none", name, "upper", math.nan, [(False, "the library has no bound for it")])]
 
 
 def _sucb(truth: Truth, horizon: int, name: str, policy: SUCB) -> Bound:
