@@ -35,7 +35,7 @@ BAD_STRUCTURES: list[tuple[Callable[[], Any], str]] = [
         "arms: the name 'a' is given twice",
     ),
     (lambda: sb.FiniteStructure([[0.5]], models=["a", "b"]), "models: 2 names for 1 models"),
-    (lambda: R.means("six"), "model='six' is unknown; known are '1', '2', '3', '4'"),
+    (lambda: R.means("six"), "model='six' is unknown; known are 'model 1', 'model 2'"),
     (lambda: R.means(4), "model=4 is outside 0 to 3"),
     (lambda: R.means(1.5), "model=1.5: give an index from 0 or a name"),
     (lambda: R.arm_index("x"), "arm='x' is unknown"),
