@@ -90,7 +90,7 @@ def test_names_of_policies_never_leave_the_folder(own: Path, tmp_path: Path) -> 
     assert "<td>$x$ &lt;b&gt;</td>" in page
     assert "\0" not in page
     assert "<script" not in page
-    assert page.count("#000000") == 2  # in the legend and in the table
+    assert page.count("#000000") == 4  # names in figure and table of regret, and of pulls
     assert page.count("</svg>") == 1
     if need_browser():
         seen = open_page(out / "report.html", 390, tmp_path / "shots")
@@ -169,7 +169,7 @@ def test_a_file_of_dots_writes_below_results(own: Path, name: str) -> None:
 
 
 def test_tasks_for_the_compiling_process_survive_the_way(own: Path) -> None:
-    chosen = [read_experiment(own), *experiments(("fig2d", "fig2a"), "figures")]
+    chosen = [read_experiment(own), *experiments(("fig2d", "fig2a"), "fitted")]
     for experiment in chosen:
         for name in experiment.specs:
             copied, same = pickle.loads(pickle.dumps((experiment, name)))

@@ -120,7 +120,7 @@ def test_names_that_are_numbers_and_names_with_spaces() -> None:
     with pytest.raises(sb.FileFormatError, match="arm='a' is unknown"):  # which of the two?
         sb.Agent(sb.UCB(sb.FiniteStructure([[1, 0]], arms=["a ", " a"]))).learn(frame([("a", 1)]))
     numbered = sb.Agent(sb.UCB(3))
-    assert numbered.learn(frame([(1, True), (3, False), (3, np.True_)])).arms == ("1", "3")
+    assert numbered.learn(frame([(0, True), (2, False), (2, np.True_)])).arms == ("0", "2")
     assert numbered.sums.tolist() == [1.0, 0.0, 1.0]
 
 

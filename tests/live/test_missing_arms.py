@@ -33,7 +33,9 @@ def test_with_all_arms_available_nothing_changes(policy: Any, late: bool) -> Non
     out: list[Any] = []
     for step in range(300):
         out.append(plain.ask())
-        assert asked.ask(available=[0, "2", 2, 3] if step % 2 else range(4)) == out[-1]
+        assert (
+            asked.ask(available=[0, policy.arm_names[1], 2, 3] if step % 2 else range(4)) == out[-1]
+        )
         while out and (not late or rng.random() < 0.45):
             each = out.pop(int(rng.integers(len(out))))
             reward = float(rng.random() < R.means(1)[each.arm])
@@ -58,14 +60,14 @@ def test_a_plan_is_served_in_the_order_in_which_its_arms_are_there() -> None:
 
 
 def test_the_choice_among_available_arms_is_optimistic() -> None:
-    """Arms 1 and 2 are refuted as best, arm 3 is best; without it the models say 1, not 2."""
+    """Arms 0 and 1 are refuted as best, arm 2 is best; without it the models say 0, not 1."""
     table = [[0.5, 0.3, 0.9], [0.5, 0.3, 0.8], [0.9, 0.1, 0.2]]
     agent = sb.Agent(sb.SUCB(sb.FiniteStructure(table), alpha=0.5))
     agent.learn([0, 2, 400], [0, 2, 340])
     assert agent.active_arms == (2,)
     assert agent.ask().arm == 2
     # By its own rewards arm 1 is far better, and arm 0 unknown; by the models 0 has 0.5 and 1 has 0.3.
-    assert agent.ask(available=[0, 1]) == sb.Decision(1, 0, "1", False, "restricted")
+    assert agent.ask(available=[0, 1]) == sb.Decision(1, 0, "0", False, "restricted")
 
 
 def test_without_a_model_that_fits_the_own_bound_decides() -> None:

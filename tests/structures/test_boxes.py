@@ -335,7 +335,7 @@ def test_models_are_rows_or_places() -> None:
     assert structure.means("B").tolist() == structure.means(1).tolist() == [0.75, 0.5]
     assert structure.model_name(place) == "A (0.3, 0.5)"
     assert structure.model_name(structure.at([0.25, 0.5], 0)) == structure.model_name("A") == "A"
-    with pytest.raises(StructureError, match="the mean of arm '1' leaves the box of 'A'"):
+    with pytest.raises(StructureError, match="the mean of arm '0' leaves the box of 'A'"):
         structure.at([0.5, 0.5])
     with pytest.raises(StructureError, match="expected 2 finite means"):
         structure.at([0.5])

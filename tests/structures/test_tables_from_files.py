@@ -83,7 +83,7 @@ def test_the_command_analyses_them(folder: Path, kind: str) -> None:
             main, ["analyse", str(path), "--truth", truth, "--figure", str(figure)]
         )
         assert run.exit_code == 0, run.output
-        assert "best arm tea" in run.output
+        assert "best arm: tea" in run.output
     assert "possible means" in figure.read_text()
     run = CliRunner().invoke(main, ["analyse", str(path), "--truth", "C"])
     assert "model='C' is unknown; known are 'A', 'B'" in run.output

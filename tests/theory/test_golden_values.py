@@ -36,12 +36,12 @@ def test_right_gaps_and_model_gaps(right: sb.Analysis) -> None:
     assert right.model_gaps(2) == pytest.approx([0, 0.3, 0, 0.38])
     assert right.model_gaps(3) == pytest.approx([0, 0.22, 0, 0])
     assert right.gamma_star == 0.0
-    assert right.rival == sb.analyse(figure1_right(), "1").rival
+    assert right.rival == sb.analyse(figure1_right(), "model 1").rival
     assert [right.optimistic_models(arm) for arm in range(4)] == [(), (3,), (1,), (2,)]
 
 
 def test_right_hardest_models(right: sb.Analysis) -> None:
-    assert right.hardest(1) == right.hardest("2", optimistic=True)
+    assert right.hardest(1) == right.hardest("arm 2", optimistic=True)
     assert right.hardest(1).gap == pytest.approx(0.22)
     assert (right.hardest(2).model, right.hardest(2).told_by) == (1, 3)  # arm 4 tells arm 3's model
     assert right.hardest(2, using=[2]).gap == pytest.approx(0.24)
