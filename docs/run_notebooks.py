@@ -37,6 +37,7 @@ def run_notebook(notebook: dict[str, Any]) -> list[list[Output]]:
     ):
         warnings.simplefilter("error")
         matplotlib.use("Agg")
+        plt.close("all")  # what others have left open is no figure of this notebook
         return [
             run_cell("".join(cell["source"]), number, names)
             for number, cell in enumerate(cells, start=1)

@@ -153,10 +153,10 @@ def test_with_all_extras_the_command_runs_from_another_folder(tmp_path: Path) ->
     assert sb.__version__ in environment.command("--version").stdout
     environment.command("init", "shop")
     experiment = tmp_path / "shop" / "experiment.toml"
-    first, *others = experiment.read_text(encoding="utf-8").split("[policies.")
+    first, *others = experiment.read_text(encoding="utf-8").split("\n[policies.")
     assert len(others) == 4
     experiment.write_text(
-        f"{first}[policies.{others[1]}", encoding="utf-8"
+        f"{first}\n[policies.{others[1]}", encoding="utf-8"
     )  # compile one is enough
     said = environment.command("compare", "shop/experiment.toml", "--runs", "2")
     page = tmp_path / "shop" / "results" / "experiment" / "report.html"

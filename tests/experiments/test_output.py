@@ -91,11 +91,11 @@ def test_names_of_policies_never_leave_the_folder(own: Path, tmp_path: Path) -> 
     assert "\0" not in page
     assert "<script" not in page
     assert page.count("#000000") == 4  # names in figure and table of regret, and of pulls
-    assert page.count("</svg>") == 1
+    assert page.count("</svg>") == 3
     if need_browser():
         seen = open_page(out / "report.html", 390, tmp_path / "shots")
         assert seen.console == []
-        assert seen.figures == ["own"]
+        assert seen.figures == ["own", "own-pulls", "own-structure"]
         assert seen.scroll_width == 390
     shown = pd.read_parquet(out / "numbers" / "own.parquet")["policy"].unique()
     assert len(shown) == len(HOSTILE)

@@ -55,16 +55,16 @@ def shared(kind: str) -> Callable[[int, np.random.Generator], Any]:
 
 
 KINDS = {
-    "tables": (on_table, 760, 30),  # how many sequences, of how many events
-    "curves": (on_curves, 640, 26),
-    "closed forms": (shared("closed forms"), 360, 22),
+    "tables": (on_table, 380, 30),  # how many sequences, of how many events
+    "curves": (on_curves, 300, 26),
+    "closed forms": (shared("closed forms"), 180, 22),
     "programs": (shared("programs"), 162, 16),
     "products": (shared("products"), 162, 16),
 }
 
 
-def test_there_are_at_least_2000_sequences() -> None:
-    assert sum(sequences for _, sequences, _ in KINDS.values()) >= 2000
+def test_there_are_at_least_1000_sequences() -> None:
+    assert sum(sequences for _, sequences, _ in KINDS.values()) >= 1000
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -210,7 +210,7 @@ def test_errors() -> None:
         sb.OSSB(3, gamma="x")  # type: ignore[arg-type]
     with pytest.raises(sb.ParameterError, match="exact=1: accepted are True and False"):
         sb.OSSB(3, exact=1)  # type: ignore[arg-type]
-    with pytest.raises(sb.ParameterError, match=r"model '3' has a mean of 0.88"):
+    with pytest.raises(sb.ParameterError, match=r"model 'model 3' has a mean of 0.88"):
         sb.OSSB(RIGHT, reward_range=(0.0, 0.86))
     with pytest.raises(sb.ParameterError, match="give a range that holds all means"):
         sb.OSSB(figure1_left(), reward_range=(0.0, 0.5))

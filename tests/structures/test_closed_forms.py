@@ -145,7 +145,7 @@ def test_the_same_spans(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_arms_are_played(kind: str) -> None:
     """Planned and compiled by the closed form, planned and pull by pull by programs."""
-    for index in range(12):
+    for index in range(8):
         structure, rng = draw(kind, 2000 + index)
         twin = by_programs(structure)
         compiled = isinstance(structure.cells, DifferenceCells)

@@ -19,7 +19,7 @@ from support.twins import as_polytopes
 
 import structured_bandits as sb
 
-CASES = 120
+CASES = 80
 pytestmark = pytest.mark.filterwarnings(
     "ignore::structured_bandits.MeansOutsideUnitIntervalWarning"
 )
