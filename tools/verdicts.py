@@ -11,10 +11,10 @@ from pathlib import Path
 
 from test_reproduce import verdicts_of
 
+from structured_bandits.experiments.deciding import MOST_RUNS
 from structured_bandits.report.records import FAILS, HOLDS
 
 SEEDS = range(5)
-MOST_RUNS = 6400
 
 
 def main() -> None:

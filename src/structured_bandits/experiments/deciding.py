@@ -19,6 +19,8 @@ from structured_bandits.progress import progress_bar
 from structured_bandits.report.records import OPEN, Verdict
 from structured_bandits.simulation.result import Result
 
+MOST_RUNS = 6400  # of each policy, times the patience of a claim
+
 
 def decide(
     claims: Iterable[Claim], chosen: Sequence[Experiment], options: RunOptions, most_runs: int

@@ -51,17 +51,35 @@ class Claim(Statement):
 
 
 @dataclass(frozen=True)
-class LowerRegret:
-    """Mean final regret of `policy` is below `factor` times that of `than`."""
+class OfOne:
+    """A test that looks at the runs of one policy."""
+
+    policy: str
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policy."""
+        return (self.policy,)
+
+
+@dataclass(frozen=True)
+class OfTwo:
+    """A test that compares one policy with another."""
 
     policy: str
     than: str
-    factor: float = 1.0
 
     @property
     def policies(self) -> tuple[str, ...]:
         """The two policies."""
         return self.policy, self.than
+
+
+@dataclass(frozen=True)
+class LowerRegret(OfTwo):
+    """Mean final regret of `policy` is below `factor` times that of `than`."""
+
+    factor: float = 1.0
 
     def compare(self, result: Result) -> Comparison:
         """Compare the two regrets."""
@@ -73,18 +91,11 @@ class LowerRegret:
 
 
 @dataclass(frozen=True)
-class FewerPulls:
+class FewerPulls(OfTwo):
     """Mean pulls of an arm by `policy` are below `factor` times those by `than`."""
 
     arm: Arm
-    policy: str
-    than: str
     factor: float = 1.0
-
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """The two policies."""
-        return self.policy, self.than
 
     def compare(self, result: Result) -> Comparison:
         """Compare the two numbers of pulls."""
@@ -98,16 +109,10 @@ class FewerPulls:
 
 
 @dataclass(frozen=True)
-class NeverPulls:
+class NeverPulls(OfOne):
     """`policy` does not pull an arm: a single run with a pull of it refutes that."""
 
-    policy: str
     arm: Arm
-
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """The policy."""
-        return (self.policy,)
 
     def compare(self, result: Result) -> Comparison:
         """Compare the share of runs that pull it with a small one."""
@@ -121,16 +126,10 @@ class NeverPulls:
 
 
 @dataclass(frozen=True)
-class Flat:
+class Flat(OfOne):
     """Mean regret grows by less than `share` of itself in the second half of the run."""
 
-    policy: str
     share: float = 0.02
-
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """The policy."""
-        return (self.policy,)
 
     def compare(self, result: Result) -> Comparison:
         """Compare the growth with the share."""
@@ -143,16 +142,10 @@ class Flat:
 
 
 @dataclass(frozen=True)
-class Growing:
+class Growing(OfOne):
     """The opposite of `Flat`: mean regret grows by more than `share` of itself."""
 
-    policy: str
     share: float = 0.02
-
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """The policy."""
-        return (self.policy,)
 
     def compare(self, result: Result) -> Comparison:
         """Turn the sides of `Flat` round."""
@@ -161,16 +154,10 @@ class Growing:
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(OfOne):
     """The second half of the run costs at least `share` of what the first did."""
 
-    policy: str
     share: float = 0.9
-
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """The policy."""
-        return (self.policy,)
 
     def compare(self, result: Result) -> Comparison:
         """Compare the halves."""
@@ -183,17 +170,11 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class ShareOfRegret:
+class ShareOfRegret(OfOne):
     """At least `share` of the mean regret of `policy` comes from one arm."""
 
-    policy: str
     arm: Arm
     share: float
-
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """The policy."""
-        return (self.policy,)
 
     def compare(self, result: Result) -> Comparison:
         """Compare the arm's part with the whole."""
@@ -212,16 +193,8 @@ class ShareOfRegret:
 
 
 @dataclass(frozen=True)
-class EarlyRegret:
+class EarlyRegret(OfTwo):
     """At a tenth of the run, mean regret of `policy` is above that of `than`."""
-
-    policy: str
-    than: str
-
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """The two policies."""
-        return self.policy, self.than
 
     def compare(self, result: Result) -> Comparison:
         """Compare both at a tenth of the horizon."""

@@ -45,12 +45,11 @@ FIGURE_SIZE = 500_000  # bytes that a figure, its numbers and its part of the pa
 
 def compare(experiment: Experiment, options: RunOptions, say: Say) -> Path:
     """Run one experiment, print its table and write its page; return its path."""
-    results, seconds = run_all([experiment], options, say)
+    views = [experiment, *other_views(experiment)]
+    results, seconds = run_all(views, options, say)
     page = Page(experiment.title, experiment.caption, {experiment.preset: ""})
+    path = publish(page, views, results, options, seconds)
     result = results[experiment.id, experiment.preset]
-    views = other_views(experiment)
-    results |= {(e.id, e.preset): None if e.figure == "structure" else result for e in views}
-    path = publish(page, [experiment, *views], results, options, seconds)
     if result is not None:
         say(regret_text(result))
     say(f"page: {path}")
@@ -77,6 +76,7 @@ def other_views(experiment: Experiment) -> list[Experiment]:
         figure="structure",
         title="What was known",
         caption="The candidate models, the true one marked, and what tells each arm from the best one.",
+        specs={},  # nothing is played
     )
     return [pulls, known]
 

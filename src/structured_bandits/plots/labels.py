@@ -43,10 +43,7 @@ def plain_all(names: Sequence[str], most: int = 24) -> list[str]:
 
 def all_named(names: Sequence[str], kind: str = "arm", most: int = 24) -> list[str]:
     """Return what a figure calls the arms or models: their names, "arm 0" where these are numbers."""
-    labels = labels_of(names)
-    if kind != "arm":
-        labels = tuple(f"{kind} {name}" if name.isdecimal() else name for name in names)
-    return plain_all(labels, most)
+    return plain_all(labels_of(names, kind), most)
 
 
 def named(names: Sequence[str], index: int, kind: str = "arm", most: int = 24) -> str:

@@ -80,16 +80,14 @@ def draw_regret(
     """
     chosen = _checked(result, policies, log, bands)
     look = checked_style(style)
-    curves = {name: curve for name, curve in regret_curves(result).items() if name in chosen}
-    curves = {name: curves[name] for name in chosen}
+    every = regret_curves(result)
+    curves = {name: every[name] for name in chosen}
     if ax is None:
         ax = fresh_axes(regret_size(chosen, style))
     before = len(ax.get_legend_handles_labels()[1])
     lines = _draw_curves(ax, curves, before, bands, look)
     _set_axes(ax, list(lines.values()), LOG[log], look)
-    note = BANDS[bands].format(runs=_runs(result.runs))
-    if result.runs == 1:
-        note = "one run"
+    note = "one run" if result.runs == 1 else BANDS[bands].format(runs=f"{result.runs:,} runs")
     if result.out:
         _draw_out(result, ax, lines, look)
         note += "; thin, right axis: rewards that are still out"
@@ -193,10 +191,6 @@ def _positive(line: Line2D) -> Flags:
 
 def _label(ax: Axes, lines: dict[str, Line2D], look: Style) -> bool:
     return label_line_ends(ax, list(lines.values()), plain_all(list(lines)), look)
-
-
-def _runs(count: int) -> str:
-    return f"{count:,} runs"
 
 
 def _draw_out(result: Result, ax: Axes, lines: dict[str, Line2D], look: Style) -> None:

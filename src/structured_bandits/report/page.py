@@ -152,8 +152,7 @@ def _short_verdicts(page: Page, claim: Statement) -> str:
     """Return the verdicts on a claim in a line, one for each preset."""
     several = len(page.verdicts) > 1
     return " ".join(
-        f'<span class="{CLASSES[verdict.outcome]}">{MARKS[verdict.outcome]} '
-        f"{text_html(verdict.text)}{f' ({text_html(preset)})' if several else ''}</span>"
+        _mark_html(verdict, f" ({preset})" if several else "")
         for preset, verdicts in page.verdicts.items()
         if (verdict := verdicts.get(claim.id)) is not None
     )
@@ -206,10 +205,14 @@ def _claims_html(page: Page) -> str:
 def _verdict_html(verdict: Verdict | None) -> str:
     if verdict is None:
         return "not run"
+    return f'{_mark_html(verdict)}<span class="numbers">{text_html(verdict.numbers)}</span>'
+
+
+def _mark_html(verdict: Verdict, more: str = "") -> str:
+    """Return a verdict in its colour, with its mark."""
+    mark = MARKS[verdict.outcome]
     return (
-        f'<span class="{CLASSES[verdict.outcome]}">{MARKS[verdict.outcome]} '
-        f"{text_html(verdict.text)}</span>"
-        f'<span class="numbers">{text_html(verdict.numbers)}</span>'
+        f'<span class="{CLASSES[verdict.outcome]}">{mark} {text_html(verdict.text + more)}</span>'
     )
 
 

@@ -224,9 +224,9 @@ def are_indices(names: Sequence[str]) -> bool:
     return tuple(names) == counting(len(names))
 
 
-def labels_of(arm_names: Sequence[str]) -> tuple[str, ...]:
-    """Return what sentences and figures call the arms: a name that is a number follows the word arm."""
-    return tuple(f"arm {name}" if name.isdecimal() else name for name in arm_names)
+def labels_of(names: Sequence[str], kind: str = "arm") -> tuple[str, ...]:
+    """Return what sentences and figures call arms or models: a number follows the word for its kind."""
+    return tuple(f"{kind} {name}" if name.isdecimal() else name for name in names)
 
 
 def checked_names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:

@@ -86,14 +86,14 @@ CLAIMS = (
         "On Figure 1 left SAE pulls arm 3 far less often than SUCB (at most half).",
         "App. F, Figure 3a; abstract",
         "fig3a",
-        FewerPulls(ARM_3, "SAE", "SUCB", factor=0.5),
+        FewerPulls("SAE", "SUCB", ARM_3, factor=0.5),
     ),
     Claim(
         "left-more-pulls-of-arm-2",
         "On Figure 1 left SAE pays for it with more pulls of arm 2 than SUCB makes.",
         "App. F, Figure 3a",
         "fig3a",
-        FewerPulls(ARM_2, "SUCB", "SAE"),
+        FewerPulls("SUCB", "SAE", ARM_2),
     ),
     Claim(
         "left-sucb-never-arm-2",
@@ -121,7 +121,7 @@ CLAIMS = (
         "When arm 2 of Figure 1 left tells nothing, SAE makes more pulls of arm 3 than SUCB.",
         "App. F, Figure 3b",
         "fig3b",
-        FewerPulls(ARM_3, "SUCB", "SAE"),
+        FewerPulls("SUCB", "SAE", ARM_3),
     ),
     Claim(
         "right-sucb-never-arm-4",
@@ -135,7 +135,7 @@ CLAIMS = (
         "On Figure 1 right SAE uses arm 4 to discard arm 3 sooner than SUCB does.",
         "§6, Figure 2c",
         "fig3c",
-        FewerPulls(ARM_3, "SAE", "SUCB"),
+        FewerPulls("SAE", "SUCB", ARM_3),
         patience=4,
     ),
     Claim(
@@ -143,7 +143,7 @@ CLAIMS = (
         "On Figure 1 right SAE uses arm 4 to reduce the pulls of arm 2.",
         "App. F, last sentence (errata, I-6)",
         "fig3c",
-        FewerPulls(ARM_2, "SAE", "SUCB"),
+        FewerPulls("SAE", "SUCB", ARM_2),
         patience=4,
     ),
     Claim(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from structured_bandits.experiments.deciding import decide
+from structured_bandits.experiments.deciding import MOST_RUNS, decide
 from structured_bandits.experiments.paper.catalogue import experiments
 from structured_bandits.experiments.paper.claims import CLAIMS
 from structured_bandits.experiments.paper.field import with_all_policies
@@ -21,19 +21,21 @@ def reproduce(
     presets: tuple[str, ...],
     options: RunOptions,
     say: Say,
-    most_runs: int,
+    most_runs: int | None = None,
     all_policies: bool = False,
 ) -> Path:
     """Run the paper's experiments, print the claims and write the page; return its path.
 
-    Claims get up to `most_runs` of each policy. With `all_policies` the experiments that show regrets
-    come once more, with every policy that can play them; nothing is claimed of those.
+    Claims get up to `most_runs` of each policy, times their patience. With `all_policies` the
+    experiments that show regrets come once more, with every policy that can play them; nothing is
+    claimed of those.
     """
     chosen = {preset: experiments(ids, preset) for preset in presets}
     extra = with_all_policies(experiments(ids, FAIR)) if all_policies else []
     played = [e for each in chosen.values() for e in each]
     results, seconds = run_all([*played, *extra], options, say)
-    verdicts = {preset: decide(CLAIMS, each, options, most_runs) for preset, each in chosen.items()}
+    most = MOST_RUNS if most_runs is None else most_runs
+    verdicts = {preset: decide(CLAIMS, each, options, most) for preset, each in chosen.items()}
     page = Page(TITLE, LEAD, {preset: PRESETS[preset] for preset in presets}, notes=NOTES)
     judged = {claim for each in verdicts.values() for claim in each}
     page.claims = tuple(claim for claim in CLAIMS if claim.id in judged)
