@@ -1,0 +1,351 @@
+"""What goes over the wire: one record for each request and each answer.
+
+The endpoints, the OpenAPI description and the pages are all made from these records.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from structured_bandits.extras import needs
+
+with needs("The service", extra="serve"):
+    import msgspec
+    from msgspec import Meta, Struct
+
+MOST_ITEMS = 10_000  # of a list in one request
+Key = Annotated[str, Meta(min_length=1, max_length=200)]
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Arm = Annotated[str, Meta(max_length=1_000)] | Annotated[int, Meta(ge=0, le=2**31)]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+class Request(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a client sends: unknown fields are refused, since they are mostly misspelt."""
+
+
+class Answer(Struct, kw_only=True):
+    """What the service says; fields that have their default value are said all the same."""
+
+
+# --- decisions and rewards -------------------------------------------------------------------
+
+
+class Ask(Request):
+    """Ask for `n` arms.
+
+    `available` are the arms that can be shown now (names or indices). A `key` names the unit that the
+    arm is for, such as a visitor: the same key gets the same decision again. With `defer` a decision
+    counts as shown only once it is activated.
+    """
+
+    n: Annotated[int, Meta(ge=1, le=MOST_ITEMS)] = 1
+    available: Annotated[list[Arm], Meta(min_length=1, max_length=MOST_ITEMS)] | None = None
+    key: Key | None = None
+    defer: bool = False
+
+
+class Decision(Answer):
+    """An arm to show; its reward is told under `id`, or under the key of the request.
+
+    `reason` is "plan", "extra" or "restricted" as in `sb.Decision`, "control" (the share on a fixed
+    arm), "audit" (the share on arms that were dropped), "fallback" (the alarm has rung and the fixed arm
+    is played), or "paused". `propensity` is the probability with which this arm was chosen, null where
+    it is not known.
+    """
+
+    id: str
+    arm: int
+    name: str
+    reason: str
+    propensity: float | None
+
+
+class Asked(Answer):
+    """The decisions; `repeated` if this key was answered before, and these are the same ones."""
+
+    decisions: list[Decision]
+    repeated: bool = False
+
+
+class Reward(Request):
+    """The reward of one decision, which is named by its id or by the key of its ask."""
+
+    reward: float
+    id: Key | None = None
+    key: Key | None = None
+
+
+Tell = Reward | Annotated[list[Reward], Meta(min_length=1, max_length=MOST_ITEMS)]
+
+
+class Outcome(Answer):
+    """What became of a reward: "recorded", "held" until its window closes, or "duplicate"."""
+
+    id: str
+    status: Literal["recorded", "held", "duplicate"]
+
+
+class Told(Answer):
+    """The outcomes, in the order of the request."""
+
+    outcomes: list[Outcome]
+
+
+class Named(Request):
+    """A decision, named by its id or by the key of its ask."""
+
+    id: Key | None = None
+    key: Key | None = None
+
+
+class Done(Answer):
+    """An event was recorded; `changed` is false if that was so before."""
+
+    changed: bool
+    seq: int
+
+
+# --- many pulls at once ------------------------------------------------------------------------
+
+
+class HandOut(Request):
+    """Ask for a whole plan at once, at most `limit` pulls of it."""
+
+    limit: Annotated[int, Meta(ge=1, le=1_000_000)]
+    key: Key | None = None
+
+
+class Batch(Answer):
+    """How often each arm is to be pulled; results are told under `id`."""
+
+    id: str
+    pulls: list[int]
+    repeated: bool = False
+
+
+class BatchResults(Request):
+    """Results of a part of a batch: pulls and sums of rewards by arm. The key makes it count once."""
+
+    pulls: Annotated[list[Count], Meta(max_length=MOST_ITEMS)]
+    sums: Annotated[list[float], Meta(max_length=MOST_ITEMS)]
+    key: Key
+    squares: Annotated[list[float], Meta(max_length=MOST_ITEMS)] | None = None
+
+
+class Learn(BatchResults):
+    """Results of pulls that the service did not ask for, such as logged data."""
+
+
+# --- administration ------------------------------------------------------------------------------
+
+
+class Create(Request):
+    """A new experiment, or a new version: what its TOML file says, with no files left to read."""
+
+    spec: dict[str, Any]
+
+
+class Carry(Request):
+    """Which rewards of the version before the new one begins with.
+
+    Those up to event number `up_to` (all, if null), without the ranges of events in `without`.
+    """
+
+    up_to: Count | None = None
+    without: Annotated[list[tuple[Count, Count]], Meta(max_length=1_000)] = []
+
+
+class NewVersion(Create):
+    """A new version; `carry` is null for one that begins without data."""
+
+    carry: Carry | None = msgspec.field(default_factory=Carry)
+    key: Key | None = None
+
+
+class Park(Request):
+    """Leave an arm out of all plans, or (`parked` false) let plans use it again."""
+
+    arm: Arm
+    parked: bool = True
+
+
+class Created(Answer):
+    """An experiment, or a version of it, and whether it was made by this request."""
+
+    name: str
+    version: int
+    uid: str
+    created: bool
+
+
+# --- reading ---------------------------------------------------------------------------------------
+
+
+class ArmView(Answer):
+    """What is known of an arm.
+
+    `low` and `high` are its confidence interval, `status` is "active", "dropped" or "parked",
+    `dropped_after` the number of rewards after which it was seen to be dropped. `wanted` counts the
+    rewards that the plan still waits for, and `out` those of them whose pulls were handed out.
+    """
+
+    index: int
+    name: str
+    pulls: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    status: Literal["active", "dropped", "parked"]
+    dropped_after: int | None
+    planned: int
+    wanted: int
+    out: int
+
+
+class ModelView(Answer):
+    """A model and how likely it is, if one of the models is right."""
+
+    name: str
+    weight: float
+
+
+class ModelsView(Answer):
+    """How many models there are, how many fit the intervals of all arms, and the likeliest.
+
+    For structures that are no tables, `total` and `fitting` count pieces. `names` are at most 20.
+    """
+
+    total: int | None
+    fitting: int | None
+    names: list[str]
+    likely: list[ModelView]
+
+
+class MisfitView(Answer):
+    """How much the rewards speak against the structure: an e-value, and the arms furthest off."""
+
+    e_value: float | None  # null if it is too large for a number
+    log10_e: float
+    p_value: float
+    level: float
+    refuted: bool
+    arms: list[str]
+
+
+class Alarm(Answer):
+    """Something that a person should look at.
+
+    Kinds: "structure" (refuted), "clock", "horizon" (played beyond it), "read-only", "empty" (no model
+    fits), "replay" (a restart could not derive its decisions again).
+    """
+
+    kind: str
+    text: str
+    since: int | None = None  # milliseconds since 1970
+
+
+class Side(Answer):
+    """Pulls and mean of one side of a comparison."""
+
+    pulls: int
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+class ControlView(Answer):
+    """The share on a fixed arm beside the policy's own decisions."""
+
+    arm: str
+    share: float
+    control: Side
+    policy: Side
+
+
+class RegretView(Answer):
+    """Between which numbers the regret so far lies if the structure is right."""
+
+    least: float
+    most: float
+
+
+class HistoryPoint(Answer):
+    """How it stood at some time: for the curves of the dashboard (at most 500 points)."""
+
+    at: int
+    rewards: int
+    total: float
+    fitting: int | None
+    active: int
+    log10_e: float | None
+
+
+class VersionView(Answer):
+    """A version of an experiment."""
+
+    number: int
+    uid: str
+    made_at: int
+    events: int
+    current: bool
+    pending: int
+
+
+class State(Answer):
+    """All that the dashboard shows of an experiment."""
+
+    name: str
+    version: int
+    uid: str
+    seq: int
+    state: Literal["running", "paused", "read-only"]
+    policy: str
+    order: str
+    horizon: int | None
+    asked: int
+    rewards: int
+    pending: int
+    held: int
+    oldest_pending_seconds: float | None
+    window_seconds: float | None
+    missing: float | str | None
+    empty: int
+    extra: int
+    arms: list[ArmView]
+    models: ModelsView | None
+    misfit: MisfitView | None
+    regret: RegretView | None
+    control: ControlView | None
+    alarms: list[Alarm]
+    fallback: str  # "klucb", "control" or "none"
+    fallen_back: bool
+    history: list[HistoryPoint]
+    versions: list[VersionView]
+
+
+class Summary(Answer):
+    """An experiment in the list of all."""
+
+    name: str
+    version: int
+    state: str
+    rewards: int
+    pending: int
+    alarms: int
+
+
+class Listing(Answer):
+    """All experiments that the token may see."""
+
+    experiments: list[Summary]
+
+
+class Problem(Answer):
+    """Why a request was refused (RFC 9457, application/problem+json)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    recorded: float | None = None  # the reward that stands, where another was told
