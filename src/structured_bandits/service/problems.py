@@ -9,8 +9,8 @@ gets a 500 without its text, which may hold what no stranger should read.
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import ClassVar
 
 from structured_bandits.errors import (
     DecisionError,
@@ -25,6 +25,7 @@ from structured_bandits.service.messages import Problem
 
 with needs("The service", extra="serve"):
     import msgspec
+    from starlette.types import Send
 
 MEDIA_TYPE = "application/problem+json"
 #: What a type begins with. It is a name to compare and no address: none is public yet.
@@ -32,8 +33,6 @@ TYPE_PREFIX = "urn:structured-bandits:problem:"
 MOST_WORDS = 2_000  # characters of a detail: it may quote what the caller sent
 
 _encode = msgspec.json.Encoder().encode
-
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class HttpProblem(StructuredBanditsError):
