@@ -144,9 +144,7 @@ def _names_across(across: tuple[float, float], label_of: Callable[[float], str])
 
 def _curve(line: Line, across: Scale, up: Scale) -> Markup:
     """Return the path of a line; a single point is a short dash, since a path of one is not seen."""
-    at = [
-        (across.part(x) * STRETCH, (1.0 - up.part(value)) * STRETCH) for x, value in line.points
-    ]
+    at = [(across.part(x) * STRETCH, (1.0 - up.part(value)) * STRETCH) for x, value in line.points]
     if not at:
         return Markup("")
     path = [f"M{at[0][0]:.1f} {at[0][1]:.1f}"]
@@ -186,9 +184,7 @@ def interval_bar(
         '<svg class="interval" width="100%" height="{0}" aria-hidden="true">'
         '<line class="grid" x1="0" x2="100%" y1="{1}" y2="{1}"/>'
         '<rect class="{2} band" x="{3:.2f}%" y="{4}" width="{5:.2f}%" height="8" rx="4"/>{6}</svg>'
-    ).format(
-        BAR, BAR / 2, css, 100 * left, BAR / 2 - 4, max(100 * (right - left), 0.5), dot
-    )
+    ).format(BAR, BAR / 2, css, 100 * left, BAR / 2 - 4, max(100 * (right - left), 0.5), dot)
 
 
 def stacked_bar(parts: Sequence[tuple[float, str]], what: str) -> Markup:

@@ -58,7 +58,9 @@ def lately(history: Sequence[HistoryPoint]) -> list[tuple[float, float]]:
     """Return the mean of the latest rewards at each time, as well as the points allow."""
     means, first = [], 0
     for point in history:
-        while first + 1 < len(history) and history[first + 1].rewards <= (1 - LATELY) * point.rewards:
+        while (
+            first + 1 < len(history) and history[first + 1].rewards <= (1 - LATELY) * point.rewards
+        ):
             first += 1
         before = history[first]
         if before.rewards <= (1 - LATELY) * point.rewards:

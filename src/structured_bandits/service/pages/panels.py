@@ -72,7 +72,7 @@ def tiles(state: State) -> list[Tile]:
     active = sum(arm.status == "active" for arm in state.arms)
     shown = [
         Tile("rewards", "Rewards", f"{state.rewards:,}", mean),
-        Tile("pending", "Waiting for a reward", f"{state.pending:,}", _oldest(state)),
+        Tile("pending", "Waiting for a reward", f"{state.pending:,}", oldest(state)),
         Tile("active", "Arms in the race", of_total(active, len(state.arms)), _dropped(state)),
     ]
     if state.models is not None:
@@ -86,7 +86,8 @@ def tiles(state: State) -> list[Tile]:
     return shown
 
 
-def _oldest(state: State) -> str:
+def oldest(state: State) -> str:
+    """Say since when the oldest decision waits for its reward."""
     if state.oldest_pending_seconds is None:
         return "none is out"
     return f"the oldest since {age(state.oldest_pending_seconds)}"
@@ -230,5 +231,5 @@ def missing_words(state: State) -> str:
 def etag(state: State, *more: object) -> str:
     """Return a mark that changes when the page does: of all that is shown, ages in words."""
     shown = msgspec.structs.replace(state, oldest_pending_seconds=None)
-    body = msgspec.json.encode([shown, _oldest(state), *map(repr, more)])
+    body = msgspec.json.encode([shown, oldest(state), *map(repr, more)])
     return f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'

@@ -66,9 +66,9 @@ ALARMS = {
 UNKNOWN_ALARM = Meaning("Something needs a look", "", "")
 
 FALLBACKS = {
-    "klucb": "Since the alarm every arm is judged by its own rewards alone (KL-UCB), on all data.",
-    "control": "Since the alarm the control arm is shown to everyone.",
-    "none": "The alarm is only shown: the policy plays on.",
+    "klucb": "every arm is judged by its own rewards alone (KL-UCB), on all data",
+    "control": "the control arm is shown to everyone",
+    "none": "the policy plays on, and the alarm is only shown",
 }
 
 STATES = {
@@ -154,12 +154,22 @@ def of_total(part: int | None, total: int | None) -> str:
     return f"{part:,}" if total is None else f"{part:,} of {total:,}"
 
 
+def p_value(value: float) -> str:
+    """Return a p-value; of a tiny one only that it is tiny.
+
+    >>> p_value(0.034), p_value(1e-9)
+    ('0.034', 'below 0.0001')
+    """
+    return number(value, 2) if value >= 1e-4 else "below 0.0001"
+
+
 FILTERS = {
     "count": lambda value: f"{value:,}",
     "counted": counted,
     "duration": duration,
     "figure": figure,
     "moment": moment,
+    "p_value": p_value,
     "printable": printable,
     "span": span,
 }

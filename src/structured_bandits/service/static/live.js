@@ -43,8 +43,7 @@ async function refresh() {
   if (answer.type === "opaqueredirect") return location.reload(); // logged out
   if (!answer.ok) throw new Error(answer.status);
   const text = await answer.text();
-  const page = new DOMParser().parseFromString(`<div>${text}</div>`, "text/html");
-  takeOverChildren(panels, [...page.body.firstChild.childNodes]);
+  takeOver(panels, new DOMParser().parseFromString(text, "text/html").getElementById("panels"));
   mark = answer.headers.get("ETag");
 }
 
