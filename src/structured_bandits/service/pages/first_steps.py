@@ -51,7 +51,7 @@ def curl_line(method: str, url: str, body: object, closed: bool) -> str:
     token = ' -H "Authorization: Bearer $SB_TOKEN"' if closed else ""
     kind = "-H 'Content-Type: application/json'"
     sent = shlex.quote(json.dumps(body))
-    return f"curl -X {method} {shlex.quote(url)}{token} {kind} -d {sent}"
+    return f"curl -X {method} {shlex.quote(url)}{token} \\\n  {kind} \\\n  -d {sent}"
 
 
 def possible_reward(state: State) -> float:

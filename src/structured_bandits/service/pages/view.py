@@ -20,6 +20,7 @@ from structured_bandits.service.pages.log_lines import log_lines
 from structured_bandits.service.pages.words import (
     FALLBACKS,
     FILTERS,
+    ORDERS,
     STATES,
     alarm_meaning,
 )
@@ -40,6 +41,7 @@ environment.filters.update(FILTERS)
 environment.globals.update(
     alarm_meaning=alarm_meaning,
     fallbacks=FALLBACKS,
+    orders=ORDERS,
     state_css=state_css,
     state_words=state_words,
 )
@@ -75,7 +77,7 @@ def experiment_page(
         "model_bars": panels.model_bars(state),
         "models_words": models_words(state.models),
         "missing_words": panels.missing_words(state),
-        "oldest": panels.oldest(state),
+        "oldest_age": panels.oldest_age(state),
         "log": log_lines(rows, [arm.name for arm in state.arms]),
         "python_lines": python_lines(state, address, closed),
         "shell_lines": shell_lines(state, address, closed),

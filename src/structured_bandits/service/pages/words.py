@@ -71,8 +71,10 @@ FALLBACKS = {
     "none": "the policy plays on, and the alarm is only shown",
 }
 
+ORDERS = {"turn": "the arms take turns", "drawn": "the arms are drawn"}
+
 STATES = {
-    "running": ("good", "Arms are chosen by the policy and every reward counts."),
+    "running": ("good", "Arms are handed out, and every reward counts."),
     "paused": (
         "open",
         "Asks get the default arm, if there is one, and are not learned from. Rewards of earlier "
@@ -108,6 +110,26 @@ def moment(at: int) -> str:
     '2023-11-14 22:13:20 UTC'
     """
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def short_moment(at: int) -> str:
+    """Return a time without its year, where there is little room.
+
+    >>> short_moment(1_700_000_000_000)
+    '14 Nov 22:13:20'
+    """
+    then = datetime.fromtimestamp(at / 1000, UTC)
+    return f"{then.day} {then:%b %H:%M:%S}"
+
+
+def day(at: int) -> str:
+    """Return the day of a time.
+
+    >>> day(1_700_000_000_000)
+    '14 Nov 2023'
+    """
+    then = datetime.fromtimestamp(at / 1000, UTC)
+    return f"{then.day} {then:%b %Y}"
 
 
 def place_in_time(at: float, span_seconds: float) -> str:
@@ -166,10 +188,12 @@ def p_value(value: float) -> str:
 FILTERS = {
     "count": lambda value: f"{value:,}",
     "counted": counted,
+    "day": day,
     "duration": duration,
     "figure": figure,
     "moment": moment,
     "p_value": p_value,
     "printable": printable,
+    "short_moment": short_moment,
     "span": span,
 }
