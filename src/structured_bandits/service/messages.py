@@ -322,6 +322,7 @@ class State(Answer):
     fallen_back: bool
     history: list[HistoryPoint]
     versions: list[VersionView]
+    reward_range: tuple[float, float] | None = None  # null if any reward may come
 
 
 class Summary(Answer):
