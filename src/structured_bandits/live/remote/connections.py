@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import os
 import ssl
-from http.client import HTTPConnection, HTTPMessage, HTTPResponse, HTTPSConnection
+import weakref
+from contextlib import suppress
+from http.client import (
+    HTTPConnection,
+    HTTPMessage,
+    HTTPResponse,
+    HTTPSConnection,
+    IncompleteRead,
+)
 from threading import Lock
 from time import monotonic
 from typing import NamedTuple
@@ -43,7 +51,10 @@ class Connections:
     def __init__(self, address: Address, ssl_context: ssl.SSLContext | None) -> None:
         self._address = address
         self._ssl_context = ssl_context
-        self._start_anew()
+        self._owner = os.getpid()
+        self._lock = Lock()
+        self._idle: list[HTTPConnection] = []
+        weakref.finalize(self, _close_all, self._idle)  # whoever forgets to close it
 
     def exchange(self, request: Request, timeout: float) -> Reply:
         """Send a request and return the reply; raise OSError or HTTPException if there is none.
@@ -62,18 +73,16 @@ class Connections:
 
     def close(self) -> None:
         """Close the connections that are idle; the next request opens another one."""
-        while (connection := self._take()) is not None:
-            connection.close()
-
-    def _start_anew(self) -> None:
-        self._owner = os.getpid()
-        self._lock = Lock()
-        self._idle: list[HTTPConnection] = []
+        _close_all(self._idle)
 
     def _take(self) -> HTTPConnection | None:
         """Return the connection that was used last, None if none is idle."""
-        if self._owner != os.getpid():
-            self._start_anew()
+        if (
+            self._owner != os.getpid()
+        ):  # closed here, they stay open in the process that they are of
+            self._owner = os.getpid()
+            self._lock = Lock()
+            self.close()
         with self._lock:
             return self._idle.pop() if self._idle else None
 
@@ -112,6 +121,13 @@ class Connections:
         return Reply(response.status, response.headers, body)
 
 
+def _close_all(idle: list[HTTPConnection]) -> None:
+    """Close connections and forget them, whoever takes some of them meanwhile."""
+    while idle:
+        with suppress(IndexError):
+            idle.pop().close()
+
+
 def _read(response: HTTPResponse, deadline: float) -> bytes:
     """Return the body; a timeout of the socket alone would let a slow one take for ever."""
     chunks = []
@@ -119,4 +135,7 @@ def _read(response: HTTPResponse, deadline: float) -> bytes:
         chunks.append(chunk)
         if monotonic() > deadline:
             raise TimeoutError("timed out")
-    return b"".join(chunks)
+    body = b"".join(chunks)
+    if response.length:  # the connection was closed before all of it came
+        raise IncompleteRead(body, response.length)
+    return body
