@@ -163,7 +163,7 @@ class Experiment:
                 left = [each for each in self.batches[batch] if self.arms[each] == arm]
                 if count > len(left):
                     raise RefusedError(
-                        422, f"pulls[{arm}]={count}: the batch waits for {len(left)}"
+                        409, f"pulls[{arm}]={count}: the batch waits for {len(left)}"
                     )
                 for number in left[:count]:
                     self.agent.tell(number, total / count)

@@ -22,8 +22,9 @@ from structured_bandits.errors import ParameterError, ServiceError
 from structured_bandits.live.remote.address import checked_address
 from structured_bandits.live.remote.connections import Connections, Reply, Request
 
-#: Another attempt may do: too many requests, or nobody there at the moment.
+#: Another attempt may do: the way was slow, too many requests came, or nobody is there at the moment.
 PASSING = {
+    HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.BAD_GATEWAY,
     HTTPStatus.SERVICE_UNAVAILABLE,

@@ -29,12 +29,12 @@ def refusal(address: str, action: str, answer: Answer) -> StructuredBanditsError
         )
     if status < 300 or status >= 500:
         return ServiceError(f"{address} failed: {answer.reason}", status=status, passing=True)
-    if problem is None:
+    if problem is None or status in (405, 421):  # no such method there, or another host is meant
         return ServiceError(
             f"{address} is not a decision service, or the url lacks a part: {answer.reason}",
             status=status,
         )
-    if status == 409 or (status == 404 and action in ABOUT_DECISIONS):
+    if (status == 409 and action != "park") or (status == 404 and action in ABOUT_DECISIONS):
         error = DecisionError(answer.reason)
         recorded = problem.get("recorded")
         error.recorded = None if recorded is None else float(recorded)
