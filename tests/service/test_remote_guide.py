@@ -17,7 +17,6 @@ def test_the_examples_run_in_their_order(capsys: pytest.CaptureFixture[str]) -> 
     with naive_service() as service:
         experiment = repr(service.create("SUCB"))
         for number, block in enumerate(BLOCKS, start=1):
-            assert "http://127.0.0.1:8321" in block or number > 1
             here = block.replace("http://127.0.0.1:8321", service.url)
             code = here.replace('"drinks"', experiment)
             exec(compile(code, f"{PAGE.name}, example {number}", "exec"), names)

@@ -96,7 +96,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: sb.RemoteAgent(HERE, "x").ask(available="tea"), "expected a collection of arms"),
     (lambda: sb.RemoteAgent(HERE, "x").ask(available=[0.5]), "available arm=0.5: give an index"),
     (lambda: sb.RemoteAgent(HERE, "x").park(None), "arm=None: give an index"),  # type: ignore[arg-type]
-    (lambda: sb.RemoteAgent(HERE, "x").tell("u-1"), "reward=nan: expected a number"),
+    (lambda: sb.RemoteAgent(HERE, "x").tell("u-1"), "reward=None: expected a number"),
     (lambda: sb.RemoteAgent(HERE, "x").tell("u-1", "1"), "reward='1': expected a number"),  # type: ignore[arg-type]
     (lambda: sb.RemoteAgent(HERE, "x").tell(7, 1.0), "id=7: expected a text"),  # type: ignore[arg-type]
     (lambda: sb.RemoteAgent(HERE, "x").tell("u-1", 1.0, key="v"), "give one of them"),

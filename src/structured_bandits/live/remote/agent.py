@@ -60,11 +60,12 @@ class RemoteAgent:
     - There is no `expire`, since the service has a clock, and no `save`, since it keeps a log.
 
     A request that fails in a way that may pass is sent again, up to `retries` times, after waits that
-    grow. It counts once, even if only the answer was lost. All of this takes at most `timeout` seconds.
-    Then `ServiceError` is raised, or with `on_failure="control"` `ask` returns the arm `control` (or, if
-    it is not available, the first arm that is) with the id None; `tell` ignores such ids. For a few
-    seconds after such a failure `ask` returns the control at once. Rewards are never dropped so: if
-    `tell` cannot reach the service, it raises `ServiceError`, and you can tell the reward again later.
+    grow. It counts once, even if only the answer was lost. All of this takes at most `timeout` seconds
+    (looking up the host's address is not counted). Then `ServiceError` is raised, or with
+    `on_failure="control"` `ask` returns the arm `control`, or if it is not available the first arm that
+    is, with the id None; `tell` ignores such ids. For a few seconds after such a failure `ask` returns
+    the control at once. Rewards are never dropped so: if `tell` cannot reach the service, it raises
+    `ServiceError`, and you can tell the reward again later.
 
     With `on_failure="control"` the names of the `arms` are fetched at the start, unless you give them;
     give them if your program should be able to start while the service is down.
@@ -147,8 +148,14 @@ class RemoteAgent:
         decisions = self._decisions(body)
         return decisions[0] if n is None else decisions
 
+    @overload
+    def tell(self, decision_id: str | None, reward: float) -> str: ...
+
+    @overload
+    def tell(self, *, key: str, reward: float) -> str: ...
+
     def tell(
-        self, decision_id: str | None = None, reward: float = math.nan, *, key: str | None = None
+        self, decision_id: str | None = None, reward: Any = None, *, key: str | None = None
     ) -> str:
         """Tell the reward of a decision, which is named by its id or by the key that it was asked with.
 
@@ -156,10 +163,8 @@ class RemoteAgent:
         (it was told before), or "ignored" (the service did not choose this arm, its control was shown
         because it was down).
         """
-        if decision_id is not None and key is not None:
-            raise DecisionError(f"got the id {decision_id!r} and the key {key!r}; give one of them")
-        named = decision_id if key is None else key
-        return self.tell_many([(named, reward)], by_key=key is not None)[0]
+        kind, named = _id_or_key(decision_id, key)
+        return self.tell_many([(named, reward)], by_key=kind == "key")[0]
 
     def tell_many(
         self, rewards: Iterable[tuple[str | None, float]], by_key: bool = False
@@ -215,7 +220,10 @@ class RemoteAgent:
         return log.learned(names)
 
     def hand_out(self, limit: int, *, key: str | None = None) -> RemoteBatch:
-        """Return how often each arm is to be pulled now: the plan, or `limit` pulls of it."""
+        """Return how often each arm is to be pulled now: the plan, or `limit` pulls of it.
+
+        The same `key` gets the same batch again, so with a key you can repeat a request that failed.
+        """
         body = {"limit": checked_count("limit", limit), "key": _checked_key(key) or _new_key()}
         return self._post(
             "plan", body, lambda said: RemoteBatch(str(said["id"]), tuple(map(int, said["pulls"])))
@@ -381,10 +389,8 @@ class RemoteAgent:
 
     def _name_one(self, action: str, decision_id: str | None, key: str | None) -> None:
         """Do something with a decision that is named by its id or by its key."""
-        if decision_id is not None and key is not None:
-            raise DecisionError(f"got the id {decision_id!r} and the key {key!r}; give one of them")
-        kind = "id" if key is None else "key"
-        named = self._checked_named(kind, decision_id if key is None else key)
+        kind, given = _id_or_key(decision_id, key)
+        named = self._checked_named(kind, given)
         if not self._is_ours(kind, named):
             self._post(action, {kind: named}, _anything)
 
@@ -425,6 +431,13 @@ class RemoteAgent:
             self._lost.add_to_cancel(key)
         except (DecisionError, ParameterError):
             pass  # the ask had not arrived
+
+
+def _id_or_key(decision_id: Any, key: Any) -> tuple[str, Any]:
+    """Return what names a decision, and its name."""
+    if decision_id is not None and key is not None:
+        raise DecisionError(f"got the id {decision_id!r} and the key {key!r}; give one of them")
+    return ("id", decision_id) if key is None else ("key", key)
 
 
 def _checked_key(key: Any) -> str | None:

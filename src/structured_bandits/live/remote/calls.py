@@ -94,7 +94,7 @@ class Calls:
             outcome, asked_wait = self._attempt(request, (deadline - monotonic()) / (further + 1))
             if isinstance(outcome, Answer):
                 return outcome
-            wait = max(asked_wait, random.uniform(0.0, longest))
+            wait = asked_wait + random.uniform(0.0, longest)  # so that not all come back together
             if not further or monotonic() + wait >= deadline:
                 raise outcome
             sleep(wait)

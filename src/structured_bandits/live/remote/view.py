@@ -15,7 +15,7 @@ from structured_bandits.live.view import (
     seen_words,
 )
 from structured_bandits.live.words import cut, listed, weights_words
-from structured_bandits.text_tables import number
+from structured_bandits.misfit.report import p_value_words
 
 
 def describe(url: str, state: State) -> Description:
@@ -55,8 +55,9 @@ def _models_words(models: ModelsView) -> list[str]:
     words = []
     if models.fitting is not None and models.total is not None:
         which = f": {listed(models.names)}" if models.fitting else ""
+        fit = "fits" if models.fitting == 1 else "fit"
         words.append(
-            f"Of the {models.total:,} models or pieces of the structure {models.fitting:,} fit these "
+            f"Of the {models.total:,} models or pieces of the structure {models.fitting:,} {fit} these "
             f"intervals{which}."
         )
     weights = [(model.name, model.weight) for model in models.likely]
@@ -66,7 +67,7 @@ def _models_words(models: ModelsView) -> list[str]:
 
 
 def _misfit_words(misfit: MisfitView) -> str:
-    said = f"p-value {number(misfit.p_value, 2)}"
+    said = f"p-value {p_value_words(misfit.p_value)}"
     if not misfit.refuted:
         return f"The rewards do not refute the structure ({said})."
     return (
