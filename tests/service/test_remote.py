@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.faulty_proxy import CUT, FINE, LOST, REFUSED, SILENT, Canned, Proxy, faulty_proxy
+from support.faulty_proxy import CUT, FINE, LOST, REFUSED, SILENT, SLOW, Canned, Proxy, faulty_proxy
 from support.naive_service import Running, naive_service, policy_named
 
 import structured_bandits as sb
-from structured_bandits.live.remote import calls, outage
+from structured_bandits.live.remote import calls, lost, outage
 
 SERVICES = {"naive": naive_service}
 BUSY = Canned(503, "{}", [("Content-Type", "application/json")])
@@ -357,6 +357,17 @@ def test_a_service_that_does_not_answer_costs_no_more_than_the_timeout(
     assert caught.value.status is None
 
 
+def test_an_answer_that_trickles_in_costs_no_more_than_the_timeout(
+    proxy: Proxy, service: Running
+) -> None:
+    remote = behind(proxy, service, timeout=0.2, retries=0)
+    proxy.faults.append(SLOW)
+    start = time.monotonic()
+    with pytest.raises(sb.ServiceError, match="timed out"):
+        remote.ask(3)
+    assert time.monotonic() - start < 0.6
+
+
 @pytest.mark.parametrize(
     ("answer", "passing", "said"),
     [
@@ -485,6 +496,16 @@ def test_the_reward_of_a_key_that_got_the_control_does_not_go_to_another_arm(
     assert remote.ask(key="v").name == "tea"
     assert remote.tell(key="v", reward=1.0) == "recorded"
     assert remote.pulls.tolist() == [1, 0, 0]
+
+
+def test_of_very_many_keys_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lost, "MOST_KEYS", 2)
+    asks = lost.LostAsks()
+    for key in ("a", "b", "c"):
+        asks.note_control(key)
+        asks.add_to_cancel(key)
+    assert [asks.got_control(key) for key in ("a", "b", "c", None)] == [False, True, True, False]
+    assert [asks.next_to_cancel() for _ in range(3)] == ["b", "c", None]
 
 
 def test_mistakes_are_not_hidden_behind_the_control(proxy: Proxy, service: Running) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event
@@ -20,6 +20,7 @@ REFUSED = "refused"  # the connection is closed before the service hears of the 
 LOST = "lost"  # the service answers, and the connection is closed before the client hears it
 SILENT = "silent"  # the request is swallowed, and nothing comes back for a long time
 CUT = "cut"  # half of the answer comes
+SLOW = "slow"  # the answer comes byte by byte, with pauses
 FINE = "fine"
 
 
@@ -73,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.seen.append(Seen(self.command, self.path, self.headers, body))
         fault = self.server.faults.popleft() if self.server.faults else FINE
-        self.close_connection = fault in (REFUSED, LOST, SILENT, CUT)
+        self.close_connection = fault in (REFUSED, LOST, SILENT, CUT, SLOW)
         if fault == SILENT:
             self.server.stopped.wait(30.0)
         elif isinstance(fault, Canned):
@@ -82,6 +83,9 @@ class Handler(BaseHTTPRequestHandler):
             status, headers, answer = self.hand_on(body)
             if fault == CUT:
                 self.write(status, headers, answer, shown=len(answer) // 2)
+            elif fault == SLOW:
+                self.write(status, headers, answer, shown=0)
+                self.drip(answer)
             elif fault != LOST:
                 self.write(status, headers, answer)
 
@@ -109,6 +113,13 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body[:shown])
+
+    def drip(self, answer: bytes) -> None:
+        with suppress(ConnectionError):  # the client need not wait for the end
+            for byte in answer:
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+                self.server.stopped.wait(0.02)
 
 
 class FaultyServer(ThreadingHTTPServer):

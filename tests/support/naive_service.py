@@ -173,6 +173,9 @@ class Experiment:
         return self.once(key, ("batch", batch, pulls, sums, squares), answer)
 
     def park(self, arm: int | str, parked: bool = True) -> Any:
+        others = set(range(len(self.agent.pulls))) - {*self.agent.parked, DRINKS.arm_index(arm)}
+        if parked and not others:
+            raise RefusedError(409, f"The arm {arm!r} is the last one that is not parked.")
         (self.agent.park if parked else self.agent.unpark)(arm)
         self.seq += 1
         return {"changed": True, "seq": self.seq}
