@@ -41,7 +41,7 @@ from structured_bandits.service.problems import (
     Unavailable,
 )
 from structured_bandits.service.readings import server_reading
-from structured_bandits.service.replay import code_here, restore
+from structured_bandits.service.replay import code_here, restore, wrote_here
 from structured_bandits.service.saved_life import digest_of, save_life
 from structured_bandits.service.served import Place, Served, Version, new_uid, spec_of
 from structured_bandits.service.spec import Spec, build_spec, checked_name
@@ -123,12 +123,14 @@ class Owner:
         for warning in restored.warnings:
             served.warnings.append(warning)
             log("A restart met something unexpected.", experiment=served.name, what=warning)
-        version = Version(row, past, restored.life, seconds, replay_seconds=seconds)
-        code = code_here()
-        if restored.replayed or restored.life.seq == 0:
-            restored.life.start({"code": code, "taken": restored.changed}, self.clock.now())
+        version = Version(row, past, restored.life, replay_seconds=seconds)
+        version.cost = seconds if restored.replayed else 0.0
+        changed = restored.changed or not wrote_here(self.store, row, row.head)
+        if restored.replayed or changed:
+            taken = {"code": code_here(), "taken": restored.changed}
+            restored.life.start(taken, self.clock.now())
             self._queue(version)
-        if restored.changed:
+        if changed:
             self._snapshot(version, anchor=1)
         return version
 
