@@ -37,7 +37,7 @@ def state_of(owner: Owner, served: Served) -> messages.State:
         uid=version.uid,
         seq=life.seq,
         state="read-only" if owner.refusal is not None else running,  # type: ignore[arg-type]
-        policy=repr(spec.policy),
+        policy=repr(agent.policy),
         order=spec.order,
         horizon=spec.horizon,
         asked=agent.next_id,
