@@ -12,7 +12,7 @@ PLAIN_REWARD = 1.0  # if every number is a reward
 
 FIRST_SPEC = {
     "structure": {
-        "kind": "table",
+        "kind": "finite",
         "arms": ["tea", "coffee"],
         "means": [[0.8, 0.3], [0.2, 0.7], [0.5, 0.5]],
     },

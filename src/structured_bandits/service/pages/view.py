@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from structured_bandits.live.words import cut
 from structured_bandits.service.events import Event
 from structured_bandits.service.messages import ModelsView, State, Summary
 from structured_bandits.service.pages import panels
@@ -25,6 +26,8 @@ from structured_bandits.service.pages.words import (
     alarm_meaning,
 )
 from structured_bandits.service.rendering import environment
+
+LONGEST_POLICY = 300  # characters
 
 
 def state_css(state: str) -> str:
@@ -64,6 +67,7 @@ def experiment_page(
     arms, axis, left_out = panels.arm_rows(state)
     return {
         "state": state,
+        "policy": cut(state.policy, LONGEST_POLICY),
         "path": f"/experiments/{state.name}",
         "may_act": may_act,
         "closed": closed,
