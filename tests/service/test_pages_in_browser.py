@@ -76,7 +76,7 @@ def test_every_page_in_every_look(tmp_path: Path) -> None:
             "means": ["0.0712", "0.0634", "0.0488", "0.0391", "0.0279"],
             "wanted": ["310", "402", "0", "0", "0"],
             "plan": ["1,938", "146", "566"],
-            "weights": ["87.1%", "10.4%", "2.5%"],
+            "weights": ["87.1 %", "10.4 %", "2.5 %"],
         }
         seen = window.look(tmp_path / "offers.png")
         assert seen.figures == ["means", "models", "race", "evidence-over-time"]

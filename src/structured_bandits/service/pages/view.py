@@ -24,10 +24,12 @@ from structured_bandits.service.pages.words import (
     ORDERS,
     STATES,
     alarm_meaning,
+    policy_name,
 )
 from structured_bandits.service.rendering import environment
 
-LONGEST_POLICY = 300  # characters
+LONGEST_POLICY = 1_000  # characters
+LONGEST_NAME = 60
 
 
 def state_css(state: str) -> str:
@@ -68,6 +70,7 @@ def experiment_page(
     return {
         "state": state,
         "policy": cut(state.policy, LONGEST_POLICY),
+        "policy_name": cut(policy_name(state.policy), LONGEST_NAME),
         "path": f"/experiments/{state.name}",
         "may_act": may_act,
         "closed": closed,
