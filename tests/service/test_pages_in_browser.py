@@ -108,6 +108,11 @@ def test_buttons_by_real_clicks_and_panels_that_follow() -> None:
         assert window.evaluate("document.getElementById('use').open")  # nor what was opened closes
         assert window.console == []
 
+        kept = owner.states.pop("offers")
+        assert window.evaluate("look().then(() => stale.checkVisibility())")  # it does not answer
+        owner.states["offers"] = kept
+        assert not window.evaluate("look().then(() => stale.checkVisibility())")
+
 
 def test_hostile_names_and_very_many_arms_are_only_text() -> None:
     if not need_browser():

@@ -116,8 +116,10 @@ def _dropped(state: State) -> str:
 def _evidence_tile(state: State) -> Tile:
     assert state.misfit is not None
     e_value = state.misfit.e_value
-    huge = e_value is None or e_value >= HUGE
-    shown = f"10^{state.misfit.log10_e:.1f}" if huge else number(e_value, 3)
+    if e_value is None or e_value >= HUGE:
+        shown = f"10^{state.misfit.log10_e:.1f}"
+    else:
+        shown = number(e_value, 3)
     rings = f"the alarm rings at {1.0 / state.misfit.level:,.0f}"
     return Tile("evidence", "Structure: e-value", shown, rings)
 
