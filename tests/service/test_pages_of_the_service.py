@@ -69,7 +69,7 @@ def test_from_no_experiment_to_rewards_with_the_lines_on_the_pages(
         monkeypatch.setenv("SB_TOKEN", owner.add_token("me", "admin", None)[0])
     if shutil.which("curl") is None:
         pytest.fail("the lines for a shell need curl: apt-get install curl")
-    run_in_shell(lines(page(f"{address}/"), "first-curl"))
+    run_in_shell(lines(page(f"{address}/"), "first-lines"))
     fresh = page(f"{address}/experiments/drinks")
     assert "nobody has asked yet" in fresh
     exec(lines(fresh, "python-lines"), {"print": lambda name: None})
@@ -80,7 +80,7 @@ def test_from_no_experiment_to_rewards_with_the_lines_on_the_pages(
 
 
 def test_the_page_shows_what_the_api_says(address: str) -> None:
-    run_in_shell(lines(page(f"{address}/"), "first-curl"))
+    run_in_shell(lines(page(f"{address}/"), "first-lines"))
     agent = sb.RemoteAgent(address, "drinks")
     for i in range(40):
         agent.tell(agent.ask().id, float(i % 3 == 0))
