@@ -142,3 +142,18 @@ def test_a_revoked_token_is_refused_from_the_next_request_on(server: Server) -> 
     assert server.send(state, "mine", text).status == 200
     server.owner.revoke_token(token.id)
     assert server.send(state, "mine", text).status == 401
+
+
+def test_the_first_token_can_make_others(tmp_path: Path) -> None:
+    owner = Owner(SqliteStore(tmp_path / "bandits.db"))
+    owner.open()
+    server = Server(application(owner, Hosts("127.0.0.1")), owner, {})
+    (making,) = [endpoint for endpoint in ENDPOINTS if endpoint.label == "new token"]
+    for first in ({"role": "ask"}, {"role": "admin", "experiments": ["mine"]}):
+        assert server.send(making, body=json.dumps({"name": "a"} | first).encode()).status == 422
+        assert owner.tokens.open
+    made = server.send(making, body=b'{"name": "a", "role": "admin"}')
+    text = json.loads(made.body)["text"]
+    assert server.send(making, body=b'{"name": "b", "role": "ask"}').status == 401
+    assert server.send(making, token=text, body=b'{"name": "b", "role": "ask"}').status == 201
+    owner.close()

@@ -10,6 +10,7 @@ All of this is plain ASGI, a few microseconds a request.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from structured_bandits.extras import needs
@@ -19,6 +20,7 @@ from structured_bandits.service.problems import (
     Forbidden,
     HttpProblem,
     Misdirected,
+    Refused,
     Unauthorised,
     send_problem,
 )
@@ -81,6 +83,14 @@ class Caller(NamedTuple):
         """Refuse the request of a stranger, unless the server is open."""
         if self.token is None and not self.open:
             raise Unauthorised("Send a token that is valid here as 'Authorization: Bearer sb_…'.")
+
+    def check_first_token(self, role: str, experiments: Sequence[str] | None) -> None:
+        """Refuse to make a first token over HTTP with which nobody could make a second one."""
+        if self.open and (role != "admin" or experiments):
+            raise Refused(
+                "The first token closes the server to everybody without one, so it has to be an admin "
+                "token for all experiments."
+            )
 
     def may(self, role: Role, experiment: str | None) -> bool:
         """May the sender act in this role? For lists, which leave out what may not be seen."""
