@@ -156,13 +156,10 @@ async def _serve(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server; after a signal it only ends, so that the store can be left in order.
-
-    uvicorn itself would raise the signal again, and that ends the process there and then.
-    """
+    """uvicorn's server, which outlives the signal that ends it: the store is still to be closed."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take no more requests; at a second Ctrl-C do not wait for those under way either."""
+        """Take no more requests; uvicorn would raise the signal again, and so end the process."""
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
 
