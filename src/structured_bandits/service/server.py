@@ -21,6 +21,7 @@ from structured_bandits.service.logs import log
 from structured_bandits.service.messages import NewVersion
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.pages.routes import page_routes
+from structured_bandits.service.patience import ImpatientProtocol
 from structured_bandits.service.problems import Conflict
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import OwnedElsewhereError, Store
@@ -131,6 +132,7 @@ async def _serve(
     )
     config = uvicorn.Config(
         app,
+        http=ImpatientProtocol,
         lifespan="off",
         log_config=None,
         access_log=False,
