@@ -21,11 +21,12 @@ import pandas as pd
 import pytest
 from support.faulty_proxy import CUT, FINE, LOST, REFUSED, SILENT, SLOW, Canned, Proxy, faulty_proxy
 from support.naive_service import Running, naive_service, policy_named
+from support.real_service import real_service
 
 import structured_bandits as sb
 from structured_bandits.live.remote import calls, lost, outage
 
-SERVICES = {"naive": naive_service}
+SERVICES = {"naive": naive_service, "real": real_service}
 BUSY = Canned(503, "{}", [("Content-Type", "application/json")])
 PAGE = "<html>Please log in</html>"
 HTML = [("Content-Type", "text/html")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import secrets
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -296,11 +297,19 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-class NaiveServer(ThreadingHTTPServer):
-    """Serves experiments; one request at a time looks at them."""
+class QuietServer(ThreadingHTTPServer):
+    """Serves many connections at the same time, and says nothing of clients that go away."""
 
     daemon_threads = True
-    request_queue_size = 64  # connections that come at the same time
+    request_queue_size = 64
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class NaiveServer(QuietServer):
+    """Serves experiments; one request at a time looks at them."""
 
     def __init__(self, token: str | None, prefix: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
