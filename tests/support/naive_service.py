@@ -81,7 +81,11 @@ class Experiment:
                 decisions.append({**said, "reason": each.reason, "propensity": 1.0})
             return {"decisions": decisions, "repeated": False}
 
-        return self.once(key, ("ask", n, available, defer), answer)
+        said = self.once(key, ("ask", n, defer), answer)
+        allowed = None if available is None else set(map(DRINKS.arm_index, available))
+        if allowed is not None and any(each["arm"] not in allowed for each in said["decisions"]):
+            raise RefusedError(409, f"The arm of the key {key!r} is not available now.")
+        return said
 
     def numbers(self, id: str | None = None, key: str | None = None) -> list[int]:
         """The decisions that a request names."""
