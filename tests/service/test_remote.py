@@ -21,13 +21,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.faulty_proxy import CUT, FINE, LOST, REFUSED, SILENT, SLOW, Canned, Proxy, faulty_proxy
-from support.naive_service import Running, naive_service, policy_named
-from support.real_service import real_service
+from support.naive_service import Running, policy_named
+from support.real_service import SERVICES
 
 import structured_bandits as sb
 from structured_bandits.live.remote import calls, lost, outage
 
-SERVICES = {"naive": naive_service, "real": real_service}
 BUSY = Canned(503, "{}", [("Content-Type", "application/json")])
 PAGE = "<html>Please log in</html>"
 HTML = [("Content-Type", "text/html")]
@@ -373,7 +372,7 @@ def test_a_service_that_does_not_answer_costs_no_more_than_the_timeout(
     start = time.monotonic()
     with pytest.raises(sb.ServiceError, match="timed out") as caught:
         remote.ask()
-    assert 0.2 <= time.monotonic() - start < 0.8
+    assert time.monotonic() - start < 2.0  # the service would have been silent for 30 seconds
     assert caught.value.passing
     assert caught.value.status is None
 
@@ -385,8 +384,8 @@ def test_an_answer_that_trickles_in_costs_no_more_than_the_timeout(
     proxy.faults.append(SLOW)
     start = time.monotonic()
     with pytest.raises(sb.ServiceError, match="timed out"):
-        remote.ask(3)
-    assert time.monotonic() - start < 0.6
+        remote.ask(3)  # more than 200 bytes
+    assert time.monotonic() - start < 2.0  # the answer takes more than 4 seconds
 
 
 @pytest.mark.parametrize(

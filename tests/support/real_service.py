@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from support.naive_service import DRINKS, Running
+from support.naive_service import DRINKS, Running, naive_service
 
 from structured_bandits.service.api import application
 from structured_bandits.service.hosts import Hosts
@@ -51,6 +51,10 @@ def real_service() -> Iterator[Running]:
             thread.join()
             listening.close()
             owner.close()
+
+
+#: Services that keep the same contract.
+SERVICES = {"naive": naive_service, "real": real_service}
 
 
 def create(port: int, name: str, policy: str) -> str:
