@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from structured_bandits.errors import ParameterError
+from structured_bandits.live.words import counted
 from structured_bandits.service.replay import Verdict, verify
 from structured_bandits.service.served import spec_of
 from structured_bandits.service.store import Store
@@ -27,13 +28,12 @@ class Checked(NamedTuple):
         if found.archived:
             return f"{name}: archived; its rows are not in the store"
         if lines:
-            return "\n".join([f"{name}: {found.rows:,} rows, and they are not right:", *lines])
-        said = f"{name}: {found.rows:,} rows are as they were written, and they add up"
-        if not decisions:
-            return said
-        said += f"; {found.derived:,} asks were derived again, and all agree"
+            return "\n".join([f"{name}: the log is not right:", *lines])
+        said = f"{name}: the log is as it was written and adds up ({counted(found.rows, 'row')})"
+        if decisions:
+            said += f"; derived again: {counted(found.derived, 'ask')}, no difference"
         if found.taken:
-            said += f"; {found.taken:,} asks are of other code and cannot be derived here"
+            said += f"; not derived, because other code wrote them: {counted(found.taken, 'ask')}"
         return said
 
 

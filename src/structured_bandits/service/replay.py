@@ -89,7 +89,7 @@ def _try(
     life = life_of(spec, row, saved)
     count, changed = 0, not derive
     here = code_here()
-    ours = saved is None or wrote_here(store, row, saved.seq, here)
+    ours = saved is None or wrote_here(store, row, saved.seq)
     for event in _checked(store, row, life):
         if event.kind == kinds.START:
             ours = event.content().get("code") == here
@@ -122,10 +122,10 @@ def life_of(spec: Spec, row: VersionRow, saved: Saved | None) -> Life:
     return restore_life(spec, row.uid, saved.state)
 
 
-def wrote_here(store: Store, row: VersionRow, seq: int, here: dict[str, str]) -> bool:
+def wrote_here(store: Store, row: VersionRow, seq: int) -> bool:
     """Was the row `seq` written by the code that runs here?"""
     start = store.last_start(row.id, seq)
-    return start is not None and start.content().get("code") == here
+    return start is not None and start.content().get("code") == code_here()
 
 
 def _checked(store: Store, row: VersionRow, life: Life) -> Iterable[Event]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from structured_bandits.errors import ParameterError
@@ -138,7 +140,7 @@ async def _serve(
         ws="none",
         timeout_graceful_shutdown=10,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
     port = found.getsockname()[1]
     host = f"[{address.host}]" if ":" in address.host else address.host
     chores = asyncio.create_task(_chores(owner, server))
@@ -150,6 +152,15 @@ async def _serve(
     await asyncio.gather(chores, telling, return_exceptions=True)
     log("No more requests are taken.", seconds=round(time.monotonic() - began, 3))
     return OWNED_ELSEWHERE if owner.lost else 0
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which outlives the signal that ends it: the store is still to be closed."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take no more requests; uvicorn would raise the signal again, and so end the process."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
 
 async def _tell_ready(server: uvicorn.Server, ready: Callable[[str], None], url: str) -> None:
