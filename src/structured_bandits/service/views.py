@@ -59,6 +59,7 @@ def state_of(owner: Owner, served: Served) -> messages.State:
         fallen_back=life.fallen_at is not None and spec.fallback != "none",
         history=life.history.points,
         versions=[_version(served, each) for each in served.versions],
+        reward_range=agent.reward_range if np.isfinite(agent.reward_range).all() else None,
     )
 
 
