@@ -122,9 +122,7 @@ class Book:
         if self.forwards_to is not None:
             self.forwards_to.receive(self.terms.arms[arm], [1], [reward], [reward * reward])
 
-    def receive(
-        self, name: str, pulls: list[int], sums: list[float], squares: list[float]
-    ) -> None:
+    def receive(self, name: str, pulls: list[int], sums: list[float], squares: list[float]) -> None:
         """Take in late rewards of an older version, if this one has the arm, and pass them on."""
         if name in self.terms.arms:
             arm = self.terms.arms.index(name)
@@ -264,9 +262,7 @@ class Book:
             low * count <= total <= high * count for count, total in zip(pulls, sums, strict=True)
         )
 
-    def learn(
-        self, pulls: list[int], sums: list[float], squares: list[float], key: str
-    ) -> Judged:
+    def learn(self, pulls: list[int], sums: list[float], squares: list[float], key: str) -> Judged:
         """Take in results from elsewhere."""
         asked = ("learn", tuple(pulls), tuple(sums), tuple(squares))
         if key in self.keys:
