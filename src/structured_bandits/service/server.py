@@ -7,12 +7,13 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from structured_bandits.errors import ParameterError
+from structured_bandits.errors import MissingExtraError, ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.service.api import application
 from structured_bandits.service.for_pages import OwnerForPages
@@ -112,11 +113,11 @@ def run(owner: Owner, address: Address, ready: Callable[[str], None]) -> int:
 
 def _loop_factory() -> Any:
     """Return what makes event loops: uvloop's, or Python's own where there is none."""
-    try:
+    with suppress(MissingExtraError), needs("A faster event loop", extra="serve"):
         import uvloop
-    except ModuleNotFoundError:
-        return None
-    return uvloop.new_event_loop
+
+        return uvloop.new_event_loop
+    return None
 
 
 async def _serve(
