@@ -45,6 +45,7 @@ class Address:
     """Where a database is; opens connections to it."""
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self.where, self._parts = _understood(text)
 
     def writer(self) -> Connection:

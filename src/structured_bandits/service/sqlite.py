@@ -62,7 +62,7 @@ class SqliteStore(TableStore):
         self._readers.renew()
         if self._writer is not None:
             self._writer.close()
-        self._open()
+        self._check_epoch(self._open())
 
     def close(self) -> None:
         """Close the file and give up the lock."""
@@ -85,7 +85,7 @@ class SqliteStore(TableStore):
         finally:
             copy.close()
 
-    def _open(self) -> None:
+    def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         self._writer = connection
         found = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
@@ -97,6 +97,7 @@ class SqliteStore(TableStore):
         if not tables:
             self._create(connection)
         check_schema(self.where, self._meta("schema"))
+        return connection
 
     def _create(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
