@@ -99,7 +99,7 @@ def _check_server(connection: Connection, where: str) -> None:
     for setting, value in (("fsync", syncs), ("full_page_writes", whole_pages)):
         if value != "on":
             message = f"{where}: {setting} is {value}: a loss of power may damage it"
-            warnings.warn(message, DurabilityWarning, stacklevel=5)
+            warnings.warn(message, DurabilityWarning, stacklevel=4)
 
 
 def _understood(address: str) -> tuple[str, dict[str, Any]]:
