@@ -40,7 +40,7 @@ def make(address: str) -> Iterator[Callable[..., PostgresStore]]:
     made: list[PostgresStore] = []
 
     def store(patience: float = SOON) -> PostgresStore:
-        made.append(PostgresStore(address, patience))
+        made.append(PostgresStore(address, patience=patience))
         return made[-1]
 
     yield store

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from structured_bandits.service.events import Event, damages, first_link, link
 from structured_bandits.service.postgres import PostgresStore
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import (
+    ARCHIVED,
+    CLOSED,
     PAGE,
     Changes,
     ExperimentRow,
@@ -45,7 +48,7 @@ TOKEN = TokenRow("id1", "Ann", "hash", "admin", "null", 5)
 class Place:
     """A file or a schema, and the stores that were opened on it."""
 
-    def __init__(self, make: Callable[[], TableStore], run: Callable[[str], Any]) -> None:
+    def __init__(self, make: Callable[..., TableStore], run: Callable[[str], Any]) -> None:
         self.make, self.run = make, run
         self.opened: list[TableStore] = []
 
@@ -78,7 +81,7 @@ def _file(path: Path) -> Place:
         connection.executescript(statement)
         connection.close()
 
-    return Place(lambda: SqliteStore(path), run)
+    return Place(partial(SqliteStore, path), run)
 
 
 def _schema(address: str) -> Place:
@@ -86,7 +89,7 @@ def _schema(address: str) -> Place:
         with psycopg.connect(address) as connection:
             connection.execute(statement)
 
-    return Place(lambda: PostgresStore(address), run)
+    return Place(partial(PostgresStore, address), run)
 
 
 def replace_owner(store: TableStore) -> None:
@@ -159,13 +162,23 @@ def test_a_row_that_is_written_again_changes_only_what_may_change(place: Place) 
         structures=[("f1", "other")],
         experiments=[ExperimentRow(1, "other", 2)],
         tokens=[TOKEN._replace(name="Bob", role="read", revoked_at=9)],
-        closed=[1],
+        closed=[(CLOSED, 1)],
     )
     store.commit(again)
     assert store.structure("f1") == '{"means": [[0.5]]}'
     assert store.experiments() == [ExperimentRow(1, "shop", 2)]
     assert store.tokens() == [TOKEN._replace(revoked_at=9)]
-    assert store.versions()[0].closed == 1
+    assert store.versions()[0].closed == CLOSED
+
+
+def test_the_rows_of_an_archived_version_leave(place: Place) -> None:
+    rows = linked([Event(1, "mark", 1)])
+    store = place.owner(replace(START, events=[*rows, (2, rows[0][1])]))
+    store.commit(Changes(snapshots=[Saved(1, 1, b"d", b"s"), Saved(2, 1, b"d", b"s")]))
+    store.commit(Changes(closed=[(ARCHIVED, 1), (CLOSED, 2)]))
+    assert store.events(1) == store.snapshots(1) == []
+    assert len(store.events(2)) == len(store.snapshots(2)) == 1
+    assert store.versions()[0].closed == ARCHIVED
 
 
 def test_a_decision_is_found_by_what_became_of_it(place: Place) -> None:
@@ -341,7 +354,7 @@ def test_a_commit_that_fails_at_its_end_writes_nothing_at_all(place: Place, last
         experiments=[ExperimentRow(1, "shop", 9), ExperimentRow(3, "new", 3)],
         versions=[VersionRow(3, 3, 1, "u3", "{}", "f2", 5, 0, b"")],
         structures=[("f2", "{}")],
-        closed=[1],
+        closed=[(CLOSED, 1)],
         snapshots=[Saved(1, 1, b"d", b"s")],
         tokens=[TOKEN],
     )
@@ -455,3 +468,13 @@ def test_tables_of_somebody_else_are_refused_and_left_alone(place: Place, table:
 def test_what_is_no_store_cannot_be_read(place: Place) -> None:
     with pytest.raises(StoreError):
         place.store().experiments()
+    with pytest.raises(StoreError, match=r"there is no file|not made by structured-bandits"):
+        place.make(readonly=True)
+
+
+def test_one_who_only_reads_is_told_of_a_newer_library_at_once(place: Place) -> None:
+    place.owner().close()
+    assert place.make(readonly=True).experiments() == START.experiments
+    place.run("UPDATE meta SET value = '99' WHERE key = 'schema'")
+    with pytest.raises(StoreError, match="it has schema 99, and this version"):
+        place.make(readonly=True)

@@ -1,4 +1,8 @@
-"""Opens a page in headless Chromium, over its DevTools pipe: no driver, no package."""
+"""Opens a page in headless Chromium, over its DevTools pipe: no driver, no package.
+
+`open_page` looks at a file once. A `Window` stays open: it goes to pages that a test serves on
+127.0.0.1, clicks and types as a person would, and takes on another width or colour scheme.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,16 @@ from pathlib import Path
 from typing import Any
 
 SECONDS = 50.0  # for one page, from start to screenshot; closing takes at most 8 more
+PATIENCE = 10.0  # seconds that `Window.wait` waits
 TALLEST = 12_000  # px of a page on its screenshot
 LEVELS = ("warning", "error", "assert")
+GONE = ("Execution context was destroyed", "Inspected target navigated", "Cannot find context")
 
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars
 --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage
 --disable-breakpad --no-proxy-server --remote-debugging-pipe"""
-OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND"  # what a page wants from a network fails to load
+# What a page wants from a network fails to load; a server of the test itself does not.
+OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 PLACES = ("TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")  # where it may leave files
 # Chromium reads commands from 3 and answers on 4; the shell moves our two pipes there.
 START = 'exec "$0" "$@" 3<&0 4>&1 </dev/null >&2'
@@ -51,6 +58,20 @@ MEASURE = """(async () => {
 })()"""
 
 
+# The centre of an element that is brought into view, if a click there would meet it.
+CENTRE = """(selector => {
+  const element = document.querySelector(selector);
+  if (!element) return 'there is no such element';
+  element.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+  const box = element.getBoundingClientRect();
+  const x = box.left + box.width / 2, y = box.top + box.height / 2;
+  const met = document.elementFromPoint(x, y);
+  if (!met || !(element.contains(met) || met.contains(element)))
+    return 'it is covered by ' + (met ? met.outerHTML.slice(0, 200) : 'nothing: it is out of sight');
+  return {x, y};
+})"""
+
+
 @dataclass(frozen=True)
 class Opened:
     """What a browser saw of a page."""
@@ -76,28 +97,139 @@ def need_browser() -> bool:
 def open_page(page: Path, width: int, folder: Path, dark: bool = False) -> Opened:
     """Opens `page` in a window `width` px wide and leaves a screenshot in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    scheme = "dark" if dark else "light"
-    screenshot = folder / f"{page.stem}-{width}-{scheme}.png"
-    window = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    media = {"name": "prefers-color-scheme", "value": scheme}
-    with _Browser() as browser:
-        target = browser.call("Target.createTarget", url="about:blank")
-        browser.session = browser.call("Target.attachToTarget", flatten=True, **target)
-        for domain in ("Page", "Runtime", "Log", "Network", "Inspector"):
-            browser.call(f"{domain}.enable")
-        browser.call("Emulation.setDeviceMetricsOverride", **window)
-        browser.call("Emulation.setEmulatedMedia", features=[media])
-        browser.call("Page.setLifecycleEventsEnabled", enabled=True)
-        loader = browser.call("Page.navigate", url=page.resolve(strict=True).as_uri())["loaderId"]
-        while loader not in browser.loaded:
-            browser.receive("end of loading")
-        measure = {"expression": MEASURE, "awaitPromise": True, "returnByValue": True}
-        seen = browser.call("Runtime.evaluate", **measure)["result"]["value"]
-        clip = {"x": 0, "y": 0, "scale": 1, "width": width}
-        clip["height"] = min(seen.pop("height"), TALLEST)
-        picture = browser.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
+    with Window(width, dark) as window:
+        window.goto(page.resolve(strict=True).as_uri())
+        return window.look(folder / f"{page.stem}-{width}-{window.scheme}.png")
+
+
+class Window:
+    """A window of a browser of its own, which is closed after the `with` block.
+
+    `console` holds the warnings, errors and failed loads of all pages since the start.
+    """
+
+    def __init__(self, width: int = 1280, dark: bool = False) -> None:
+        self.browser = _Browser()
+        self.width, self.dark = width, dark
+
+    def __enter__(self) -> Window:
+        self.browser.__enter__()
+        try:
+            target = self.call("Target.createTarget", url="about:blank")
+            self.browser.session = self.call("Target.attachToTarget", flatten=True, **target)
+            for domain in ("Page", "Runtime", "Log", "Network", "Inspector"):
+                self.call(f"{domain}.enable")
+            self.call("Page.setLifecycleEventsEnabled", enabled=True)
+            self.become(self.width, self.dark)
+        except BaseException as error:
+            self.browser.__exit__(type(error))
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.browser.__exit__(*error)
+
+    @property
+    def console(self) -> list[str]:
+        return self.browser.console
+
+    @property
+    def scheme(self) -> str:
+        return "dark" if self.dark else "light"
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        return self.browser.call(method, **params)
+
+    def become(self, width: int, dark: bool = False) -> None:
+        """Takes on another width and colour scheme; the page stays."""
+        self.width, self.dark = width, dark
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+        media = {"name": "prefers-color-scheme", "value": self.scheme}
+        self.call("Emulation.setEmulatedMedia", features=[media])
+
+    def goto(self, url: str) -> None:
+        """Opens a page and waits until it is loaded; a window may open many, each in good time."""
+        self.browser.deadline = time.monotonic() + SECONDS
+        loader = self.call("Page.navigate", url=url)["loaderId"]
+        while loader not in self.browser.loaded:
+            self.browser.receive("end of loading")
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of a JavaScript expression in the page; a promise is awaited."""
+        how = {"awaitPromise": True, "returnByValue": True}
+        return self.call("Runtime.evaluate", expression=expression, **how)["result"].get("value")
+
+    def wait(self, expression: str, seconds: float = PATIENCE) -> Any:
+        """The value of an expression as soon as it is true, also across the loading of another page."""
+        deadline = time.monotonic() + seconds
+        while True:
+            with suppress(PageGoneError):
+                if value := self.evaluate(expression):
+                    return value
+            if time.monotonic() > deadline:
+                raise self.browser.failed(f"waited {seconds:g} s in vain for {expression}")
+            time.sleep(0.02)
+
+    def text(self, selector: str) -> str:
+        """The text of the first element that the selector finds, as a reader sees it."""
+        return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText"))
+
+    def centre(self, selector: str) -> tuple[float, float]:
+        """Where to click to meet an element, which is scrolled into view."""
+        found = self.evaluate(f"{CENTRE}({json.dumps(selector)})")
+        if not isinstance(found, dict):
+            raise self.browser.failed(f"cannot click {selector}: {found}")
+        return found["x"], found["y"]
+
+    def mouse(self, kind: str, x: float, y: float, pressed: bool = False) -> None:
+        """One event of the mouse: "mouseMoved", "mousePressed" or "mouseReleased"."""
+        button = "none" if kind == "mouseMoved" and not pressed else "left"
+        clicks = 0 if kind == "mouseMoved" else 1
+        event = {"type": kind, "x": x, "y": y, "button": button, "clickCount": clicks}
+        self.call("Input.dispatchMouseEvent", **event, buttons=int(pressed))
+
+    def click(self, selector: str) -> None:
+        """Presses and releases the mouse in the middle of an element."""
+        x, y = self.centre(selector)
+        self.mouse("mouseMoved", x, y)
+        self.mouse("mousePressed", x, y, pressed=True)
+        self.mouse("mouseReleased", x, y)
+
+    def drag(self, selector: str, right: float, down: float = 0.0) -> None:
+        """Presses the mouse on an element, moves it by so many px, and releases it."""
+        x, y = self.centre(selector)
+        self.mouse("mouseMoved", x, y)
+        self.mouse("mousePressed", x, y, pressed=True)
+        for part in (0.25, 0.5, 0.75, 1.0):
+            self.mouse("mouseMoved", x + part * right, y + part * down, pressed=True)
+        self.mouse("mouseReleased", x + right, y + down)
+
+    def type(self, selector: str, text: str) -> None:
+        """Clicks a field and types into it, at the end of what it holds."""
+        self.click(selector)
+        self.call("Input.insertText", text=text)
+
+    def press(self, key: str) -> None:
+        """Presses a key by its name, such as "Enter" or "ArrowRight"."""
+        code = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39}[key]
+        text = {"Enter": "\r"}.get(key, "")
+        event = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **event)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **event)
+
+    def look(self, screenshot: Path) -> Opened:
+        """What the page says and measures now, with a picture of all of it."""
+        seen = self.evaluate(MEASURE)
+        height = min(seen.pop("height"), TALLEST)
+        clip = {"x": 0, "y": 0, "scale": 1, "width": self.width, "height": height}
+        picture = self.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
         screenshot.write_bytes(base64.b64decode(picture["data"]))
-    return Opened(console=browser.console, screenshot=screenshot, **seen)
+        return Opened(console=self.console, screenshot=screenshot, **seen)
+
+
+class PageGoneError(RuntimeError):
+    """The page went away while it was asked: another one was loading."""
 
 
 class _Browser:
@@ -161,7 +293,9 @@ class _Browser:
             self.receive(f"answer to {method}")
         result = self.answers[self.sent].get("result", {"error": "refused"})
         if result.keys() & {"error", "errorText", "exceptionDetails"}:
-            raise self.failed(f"{method}: {self.answers[self.sent]}")
+            why = json.dumps(self.answers[self.sent])
+            gone = any(words in why for words in GONE)
+            raise PageGoneError(why) if gone else self.failed(f"{method}: {why}")
         return result
 
     def receive(self, wanted: str) -> None:

@@ -49,11 +49,13 @@ CONTENT_POLICY = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
+#: Other servers learn no address of ours. (With "no-referrer" browsers would send our own forms with the
+#: origin "null", which cannot be told from a stranger's.)
 SECURITY_HEADERS = [
     (b"content-security-policy", CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
@@ -198,8 +200,10 @@ def _cookie(head: dict[bytes, str], https: bool) -> str | None:
 
 def with_security(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return the headers of an answer with those that keep browsers careful."""
-    cached = any(name == b"cache-control" for name, _ in headers)
-    return [*headers, *SECURITY_HEADERS, *(() if cached else (_NO_SHARED_CACHE,))]
+    for name, _ in headers:
+        if name == b"cache-control":
+            return [*headers, *SECURITY_HEADERS]
+    return [*headers, *SECURITY_HEADERS, _NO_SHARED_CACHE]
 
 
 def cookie_name(https: bool) -> str:

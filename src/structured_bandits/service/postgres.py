@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 from structured_bandits.extras import needs
 from structured_bandits.service import postgres_statements as pg
 from structured_bandits.service import statements as sql
+from structured_bandits.service.migrations import statements_from
 from structured_bandits.service.postgres_connections import Address, Connection
 from structured_bandits.service.postgres_statements import own
 from structured_bandits.service.store import SCHEMA, OwnedElsewhereError, StoreError
@@ -26,7 +27,6 @@ from structured_bandits.service.tables import (
     Rows,
     TableStore,
     Work,
-    check_schema,
     owner_name,
 )
 
@@ -44,7 +44,7 @@ class PostgresStore(TableStore):
     seconds an owner may be silent before one who stands by takes over.
     """
 
-    def __init__(self, address: str, patience: float = PATIENCE) -> None:
+    def __init__(self, address: str, readonly: bool = False, patience: float = PATIENCE) -> None:
         self._address = Address(address)
         self.where = self._address.where
         self.patience = patience
@@ -52,6 +52,8 @@ class PostgresStore(TableStore):
         self._pid = 0  # of the server's process behind it
         self._writing = threading.Lock()
         self._readers = PerThread(self._address.reader)
+        if readonly:
+            self._check_readable()
 
     # --- owning
 
@@ -62,7 +64,7 @@ class PostgresStore(TableStore):
         try:
             if not _lock(connection):
                 self._end_silent_owner(connection)
-            self._create(connection)
+            self._create_or_migrate(connection)
             epoch = int(_first(connection, pg.RAISE_EPOCH))
             connection.execute(pg.FIRST_BEAT)
             connection.execute(own(sql.SET_META), ("owner", owner_name()))
@@ -151,12 +153,16 @@ class PostgresStore(TableStore):
                 f"{self.where}: it is in use by {owner}{heard}; one process owns it"
             )
 
-    def _create(self, connection: Connection) -> None:
+    def _create_or_migrate(self, connection: Connection) -> None:
         if _first(connection, "SELECT to_regclass('meta')") is None:
-            for statement in sql.tables(pg.WORDS):
-                connection.execute(statement)
+            steps = sql.tables(pg.WORDS)
+        else:
+            found = _first(connection, own(sql.GET_META), "schema")
+            steps = [own(step) for step in statements_from(self.where, found)]
+        for step in steps:
+            connection.execute(step)
+        if steps:
             connection.execute(own(sql.SET_META), ("schema", str(SCHEMA)))
-        check_schema(self.where, _first(connection, own(sql.GET_META), "schema"))
 
     # --- writing
 

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from structured_bandits.service import statements as sql
+from structured_bandits.service.migrations import statements_from
 from structured_bandits.service.store import SCHEMA, OwnedElsewhereError, StoreError
 from structured_bandits.service.tables import (
     PerThread,
     Rows,
     TableStore,
     Work,
-    check_schema,
     owner_name,
 )
 
@@ -43,6 +43,8 @@ class SqliteStore(TableStore):
         self._readers = PerThread(self._connect_reader)
         if readonly and not self.path.is_file():
             raise StoreError(f"there is no file {self.path}")
+        if readonly:
+            self._check_readable()
 
     # --- owning and writing
 
@@ -96,13 +98,28 @@ class SqliteStore(TableStore):
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if not tables:
             self._create(connection)
-        check_schema(self.where, self._meta("schema"))
+        self._migrate(connection)
         return connection
 
     def _create(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         for statement in sql.tables(WORDS):
             connection.execute(statement)
+        connection.execute(sql.SET_META, ("schema", str(SCHEMA)))
+        connection.execute("COMMIT")
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        """Bring the file to the schema of this library; a copy of it as it was stays beside it."""
+        found = self._meta("schema")
+        steps = statements_from(self.where, found)
+        if not steps:
+            return
+        copy = self.path.with_name(f"{self.path.name}.schema-{found}")
+        if not copy.exists():
+            self.backup(copy)
+        connection.execute("BEGIN IMMEDIATE")
+        for step in steps:
+            connection.execute(step.format(**WORDS))
         connection.execute(sql.SET_META, ("schema", str(SCHEMA)))
         connection.execute("COMMIT")
 

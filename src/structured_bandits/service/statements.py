@@ -50,7 +50,9 @@ EXPERIMENT = (
 )
 VERSION = "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 STRUCTURE = "INSERT INTO structure VALUES (?, ?) ON CONFLICT(fingerprint) DO NOTHING"
-CLOSED = "UPDATE version SET closed = 1 WHERE id = ?"
+CLOSED = "UPDATE version SET closed = ? WHERE id = ?"
+DROP_EVENTS = "DELETE FROM event WHERE version = ?"
+DROP_SNAPSHOTS = "DELETE FROM snapshot WHERE version = ?"
 SNAPSHOT = "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?)"
 THIN = (  # keeps the newest ones, and those that are anchors
     "DELETE FROM snapshot WHERE version = ? AND anchor = 0 AND seq NOT IN "

@@ -18,10 +18,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from structured_bandits.service import statements as sql
 from structured_bandits.service.events import Event
+from structured_bandits.service.migrations import statements_from
 from structured_bandits.service.store import (
     KEPT_SNAPSHOTS,
     PAGE,
-    SCHEMA,
     Changes,
     ExperimentRow,
     Saved,
@@ -52,6 +52,17 @@ class TableStore(ABC):
     def commit(self, changes: Changes) -> None:
         """Write everything or nothing, and wait until the disk has it."""
         self._write([(statement, rows) for statement, rows in work_of(changes) if rows])
+
+    def _check_readable(self) -> None:
+        """Raise if it cannot be read as a store of this library."""
+        try:
+            found = self._meta("schema")
+        except StoreError:
+            found = None
+        if statements_from(self.where, found):
+            raise StoreError(
+                f"{self.where}: an older version has written it; `serve` brings it up to date"
+            )
 
     def _meta(self, key: str) -> str | None:
         rows = self._rows(sql.GET_META, key)
@@ -114,7 +125,9 @@ def work_of(changes: Changes) -> Work:
         (sql.VERSION, checked(changes.versions)),
         (sql.EVENT, [event_row(version, event) for version, event in changes.events]),
         (sql.HEAD, [(*head, version) for version, head in changes.heads().items()]),
-        (sql.CLOSED, [(version,) for version in changes.closed]),
+        (sql.CLOSED, checked(changes.closed)),
+        (sql.DROP_EVENTS, checked(changes.archived())),
+        (sql.DROP_SNAPSHOTS, checked(changes.archived())),
         (sql.SNAPSHOT, checked(changes.snapshots)),
         (sql.THIN, [(version, version, KEPT_SNAPSHOTS) for version in saved]),
         (sql.TOKEN, checked(changes.tokens)),
@@ -156,17 +169,6 @@ def _not_kept(what: str) -> StoreError:
     return StoreError(
         f"{what} has a text with NUL or half of a surrogate pair; no store keeps those"
     )
-
-
-def check_schema(where: str, found: str | None) -> None:
-    """Raise if a store is not one of ours, or one of a newer library."""
-    if found is None or not found.isdigit():
-        raise StoreError(f"{where}: it was not made by structured-bandits")
-    if int(found) > SCHEMA:
-        raise StoreError(
-            f"{where}: it has schema {found}, and this version of structured-bandits knows {SCHEMA}; "
-            "install the version that wrote it, or a newer one"
-        )
 
 
 def owner_name() -> str:
