@@ -36,7 +36,7 @@ PLACES = ("TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")  # where it may
 START = 'exec "$0" "$@" 3<&0 4>&1 </dev/null >&2'
 
 MEASURE = """(async () => {
-  await Promise.all([document.fonts.ready, new Promise(done => setTimeout(done, 200))]);
+  await document.fonts.ready;
   const seen = e => e.checkVisibility({visibilityProperty: true, opacityProperty: true});
   const sized = e => { const b = e.getBoundingClientRect(); return b.width > 0 && b.height > 0; };
   const drawn = e => seen(e) && sized(e) && e.naturalWidth !== 0;
@@ -58,8 +58,12 @@ MEASURE = """(async () => {
 })()"""
 
 
-# The centre of an element that is brought into view, if a click there would meet it.
-CENTRE = """(selector => {
+# The centre of an element that is brought into view, if a click there would meet it. Before a page is
+# loaded and painted its elements still move, and the browser ignores clicks.
+CENTRE = """(async selector => {
+  if (document.readyState !== 'complete')
+    await new Promise(done => addEventListener('load', done));
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
   const element = document.querySelector(selector);
   if (!element) return 'there is no such element';
   element.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
@@ -177,7 +181,7 @@ class Window:
 
     def centre(self, selector: str) -> tuple[float, float]:
         """Where to click to meet an element, which is scrolled into view."""
-        found = self.evaluate(f"{CENTRE}({json.dumps(selector)})")
+        found = self.wait(f"{CENTRE}({json.dumps(selector)})")
         if not isinstance(found, dict):
             raise self.browser.failed(f"cannot click {selector}: {found}")
         return found["x"], found["y"]
@@ -218,9 +222,14 @@ class Window:
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **event)
         self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
+    def measure(self) -> dict[str, Any]:
+        """The sizes of the page as it is now, and its figures: as in `Opened`, with its height."""
+        return dict(self.evaluate(MEASURE))
+
     def look(self, screenshot: Path) -> Opened:
-        """What the page says and measures now, with a picture of all of it."""
-        seen = self.evaluate(MEASURE)
+        """What the page says and measures, with a picture of all of it; late messages are waited for."""
+        self.evaluate("new Promise(done => setTimeout(done, 200))")
+        seen = self.measure()
         height = min(seen.pop("height"), TALLEST)
         clip = {"x": 0, "y": 0, "scale": 1, "width": self.width, "height": height}
         picture = self.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)

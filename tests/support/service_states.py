@@ -176,7 +176,11 @@ def alarmed(name: str = "offers") -> State:
     state = busy(name)
     for point in state.history:
         point.log10_e = 7.3 * max(point.rewards / state.rewards - 0.3, 0.0) / 0.7
-    text = "The rewards refute the structure; furthest off are '10 % off' and 'free delivery'."
+        point.fitting = point.fitting if point.log10_e < 2 else 0
+    text = (
+        "The rewards refute the structure: it is wrong, or the rewards have changed. KL-UCB on all arms "
+        "is played now, which needs no structure, with all data."
+    )
     return msgspec.structs.replace(
         state,
         alarms=[Alarm(kind="structure", text=text, since=NOON - 3_600_000)],
