@@ -1,4 +1,4 @@
-"""Says at the end of a run if the tests that open pages had no browser to open them in."""
+"""Says at the end of a run if tests had no browser to open pages in, or no PostgreSQL to start."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 from support.browser import find_browser
+from support.postgres_server import find_postgres
 
-ADVICE = (
+BROWSER = (
     "the page was not opened in a browser: none found. "
     "Debian: apt-get install chromium; elsewhere install Chrome, or set CHROMIUM=/path/to/it"
+)
+POSTGRES = (
+    "the store in PostgreSQL was not tested: no server found. "
+    "Debian: apt-get install postgresql; elsewhere put its initdb on PATH"
 )
 
 
@@ -18,4 +23,6 @@ ADVICE = (
 def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
     yield
     if find_browser() is None:
-        terminalreporter.write_line(ADVICE, yellow=True)
+        terminalreporter.write_line(BROWSER, yellow=True)
+    if find_postgres() is None:
+        terminalreporter.write_line(POSTGRES, yellow=True)

@@ -86,9 +86,11 @@ def link(before: bytes, event: Event) -> bytes:
     """Return the hash of a row and of all before it.
 
     Texts are the last two parts and come with their lengths, so that different rows never give the same
-    bytes.
+    bytes. The value counts as it will be read: as a plain number, and zero without a sign.
     """
     seq, kind, at, decision, n, arm, value, key, body, _ = event
+    if value is not None:
+        value = float(value) + 0.0
     lengths = f"{-1 if key is None else len(key)}|{-1 if body is None else len(body)}"
     text = f"{seq}|{kind}|{at}|{decision}|{n}|{arm}|{value!r}|{lengths}|{key or ''}|{body or ''}"
     return hashlib.blake2b(before + text.encode(), digest_size=CHAIN_BYTES).digest()

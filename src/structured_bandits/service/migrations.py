@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from structured_bandits.service.store import SCHEMA, StoreError
 
-#: The statements that lead from each schema to the next. The first schema is 1, so there are none yet.
+#: The statements that lead from each schema to the next, for both databases: words in braces as in
+#: `statements.py`. The first schema is 1, so there are none yet.
 STEPS: Mapping[int, Sequence[str]] = {}
 
 

@@ -64,6 +64,7 @@ from structured_bandits.service.store import (
     OwnedElsewhereError,
     Saved,
     Store,
+    StoreError,
     TokenRow,
     VersionRow,
     all_events,
@@ -669,13 +670,12 @@ class Owner:
 
     async def live(self, stop: Callable[[], bool]) -> None:
         """Do once a second what happens by itself, until `stop`."""
-        loop = asyncio.get_running_loop()
         while not stop():
             await asyncio.sleep(1.0)
             try:
                 if self.refusal is not None and not self.lost and self._may_try():
                     self.recover()
-                await loop.run_in_executor(None, self.store.beat)
+                await self._beat()
                 while self.settle():
                     await self.written()
                 await self.written()
@@ -683,6 +683,14 @@ class Owner:
                 log("What happens by itself was put off.", why=str(error))
             except Exception as error:  # it must not end because of one experiment
                 log_error("What happens by itself has failed.", error)
+
+    async def _beat(self) -> None:
+        """Say that the owner is alive; if that fails, a commit would, too."""
+        if self.refusal is None:
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, self.store.beat)
+            except StoreError as error:
+                self.writer.fail(error)
 
     def _may_try(self) -> bool:
         return self._failed_at is None or time.monotonic() - self._failed_at >= TRY_AGAIN

@@ -22,6 +22,7 @@ from structured_bandits.errors import (
 )
 from structured_bandits.extras import needs
 from structured_bandits.service.messages import Problem
+from structured_bandits.service.store import StoreError
 
 with needs("The service", extra="serve"):
     import msgspec
@@ -218,6 +219,10 @@ def problem_of(error: Exception) -> HttpProblem:
     for known, problem in _OF_LIBRARY:
         if isinstance(error, known):
             return problem(str(error))
+    if isinstance(
+        error, StoreError
+    ):  # what it says, with the address of a database, is for the log
+        return Unavailable("The store cannot be reached now.", retry_after=1.0)
     return HttpProblem("This is a bug of the service; its log says more.")
 
 

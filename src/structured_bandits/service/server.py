@@ -51,9 +51,9 @@ class Address:
 def open_store(where: str, readonly: bool = False) -> Store:
     """Return the store with a name: a file, or the address of a PostgreSQL database."""
     if where.startswith(("postgresql://", "postgres://")):
-        from structured_bandits.service.postgres import PostgresStore  # type: ignore
+        from structured_bandits.service.postgres import PostgresStore
 
-        return PostgresStore(where)
+        return PostgresStore(where, readonly)
     return SqliteStore(Path(where), readonly)
 
 

@@ -11,62 +11,40 @@ from __future__ import annotations
 
 import fcntl
 import os
-import socket
 import sqlite3
-import threading
-from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
 from structured_bandits.service import statements as sql
-from structured_bandits.service.events import Event
 from structured_bandits.service.migrations import statements_from
-from structured_bandits.service.store import (
-    PAGE,
-    SCHEMA,
-    Changes,
-    ExperimentRow,
-    OwnedElsewhereError,
-    Saved,
-    StoreError,
-    TokenRow,
-    VersionRow,
-    rows_of,
-    thinned,
+from structured_bandits.service.store import SCHEMA, OwnedElsewhereError, StoreError
+from structured_bandits.service.tables import (
+    PerThread,
+    Rows,
+    TableStore,
+    Work,
+    owner_name,
 )
 
-WORDS = {"int": "INTEGER", "real": "REAL", "bytes": "BLOB", "tail": " WITHOUT ROWID"}
+WORDS = {"int": "INTEGER", "real": "REAL", "bytes": "BLOB", "tail": " WITHOUT ROWID", "lock": ""}
 #: File systems on which locks or the shared memory of the write-ahead log cannot be relied upon.
 NETWORKED = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "glusterfs", "lustre", "ceph"}
 NETWORKED |= {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs"}
 
 
-class SqliteStore:
+class SqliteStore(TableStore):
     """A store in a file; several threads may read it, one at a time may write."""
 
     def __init__(self, path: Path, readonly: bool = False) -> None:
         self.path = Path(os.path.abspath(path))
         self.where = str(self.path)
-        self.epoch = 0
         self._lock: IO[str] | None = None
         self._writer: sqlite3.Connection | None = None
-        self._readers = threading.local()
-        self._generation = 0  # of the readers: after `reopen` every thread opens its own anew
+        self._readers = PerThread(self._connect_reader)
+        if readonly and not self.path.is_file():
+            raise StoreError(f"there is no file {self.path}")
         if readonly:
             self._check_readable()
-
-    def _check_readable(self) -> None:
-        """Raise if the file cannot be read as a store of this library."""
-        if not self.path.is_file():
-            raise StoreError(f"there is no file {self.path}")
-        try:
-            found = self._meta("schema")
-        except sqlite3.DatabaseError:
-            found = None
-        if statements_from(self.where, found):
-            raise StoreError(
-                f"{self.path}: an older version has written it; `serve` brings it up to date"
-            )
 
     # --- owning and writing
 
@@ -82,33 +60,18 @@ class SqliteStore:
 
     def _claimed(self) -> int:
         self._open()
+        self.epoch = 0  # that of an earlier claim counts no more
         epoch = int(self._meta("epoch") or 0) + 1
         self._write([(sql.SET_META, [("epoch", str(epoch))])])
         self.epoch = epoch
         return epoch
 
-    def commit(self, changes: Changes) -> None:
-        """Write everything or nothing, and wait until the disk has it."""
-        work: list[tuple[str, Iterable[Any]]] = [
-            (sql.STRUCTURE, changes.structures),
-            (sql.EXPERIMENT, changes.experiments),
-            (sql.VERSION, changes.versions),
-            (sql.EVENT, [(version, *event) for version, event in changes.events]),
-            (sql.HEAD, [(*head, version) for version, head in changes.heads().items()]),
-            (sql.CLOSED, changes.closed),
-            (sql.DROP_EVENTS, changes.archived()),
-            (sql.DROP_SNAPSHOTS, changes.archived()),
-            (sql.SNAPSHOT, changes.snapshots),
-            (sql.TOKEN, changes.tokens),
-        ]
-        self._write(work, {saved.version for saved in changes.snapshots})
-
     def reopen(self) -> None:
         """Open the file anew: what a failed commit has left is what the file says."""
-        self._generation += 1
+        self._readers.renew()
         if self._writer is not None:
             self._writer.close()
-        self._open()
+        self._check_epoch(self._open())
 
     def close(self) -> None:
         """Close the file and give up the lock."""
@@ -118,7 +81,7 @@ class SqliteStore:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-        self._generation += 1
+        self._readers.renew()
 
     def beat(self) -> None:
         """Do nothing: the lock ends with the process."""
@@ -127,11 +90,11 @@ class SqliteStore:
         """Copy the whole file as it is after the last commit, while it is in use."""
         copy = sqlite3.connect(target)
         try:
-            self._reader().backup(copy)
+            self._readers.get().backup(copy)
         finally:
             copy.close()
 
-    def _open(self) -> None:
+    def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         self._writer = connection
         fresh = self._is_fresh(connection)
@@ -143,6 +106,7 @@ class SqliteStore:
         if fresh:
             self._create(connection)
         self._migrate(connection)
+        return connection
 
     def _is_fresh(self, connection: sqlite3.Connection) -> bool:
         """Is there nothing in the file? Raises, before anything is changed, if it is not ours."""
@@ -158,9 +122,8 @@ class SqliteStore:
 
     def _create(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
-        for statement in sql.SCHEMA.format(**WORDS).split(";"):
-            if statement.strip():
-                connection.execute(statement)
+        for statement in sql.tables(WORDS):
+            connection.execute(statement)
         connection.execute(sql.SET_META, ("schema", str(SCHEMA)))
         connection.execute("COMMIT")
 
@@ -175,98 +138,46 @@ class SqliteStore:
             self.backup(copy)
         connection.execute("BEGIN IMMEDIATE")
         for step in steps:
-            connection.execute(step)
+            connection.execute(step.format(**WORDS))
         connection.execute(sql.SET_META, ("schema", str(SCHEMA)))
         connection.execute("COMMIT")
 
-    def _write(
-        self, work: list[tuple[str, Iterable[Any]]], snapshots_of: Iterable[int] = ()
-    ) -> None:
+    def _write(self, work: Work) -> None:
         connection = self._writer
         if connection is None:
             raise StoreError(f"{self.path}: it is not open for writing")
-        connection.execute("BEGIN IMMEDIATE")
         try:
+            connection.execute("BEGIN IMMEDIATE")
             if self.epoch:
                 self._check_epoch(connection)
             for statement, rows in work:
                 connection.executemany(statement, rows)
-            for version in snapshots_of:
-                known = connection.execute(sql.SNAPSHOT_NUMBERS, (version,)).fetchall()
-                drop = [(version, seq) for seq in thinned([(seq, bool(a)) for seq, a in known])]
-                connection.executemany(sql.DROP_SNAPSHOT, drop)
             connection.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            if isinstance(error, (sqlite3.Error, OverflowError)):
+                raise StoreError(f"{self.path}: it cannot be written: {error}") from error
             raise
 
     def _check_epoch(self, connection: sqlite3.Connection) -> None:
-        if connection.execute(sql.CHECK_EPOCH, (str(self.epoch),)).rowcount != 1:
+        check = sql.CHECK_EPOCH.format(**WORDS)
+        if connection.execute(check, (str(self.epoch),)).fetchone() is None:
             raise OwnedElsewhereError(f"{self.path}: another process has taken over")
 
     # --- reading
 
-    def _reader(self) -> sqlite3.Connection:
-        """Return this thread's connection for reading."""
-        if getattr(self._readers, "generation", None) != self._generation:
-            uri = f"{self.path.as_uri()}?mode=ro"
-            connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-            self._readers.connection = connection
-            self._readers.generation = self._generation
-        found: sqlite3.Connection = self._readers.connection
-        return found
+    def _connect_reader(self) -> sqlite3.Connection:
+        uri = f"{self.path.as_uri()}?mode=ro"  # not check_same_thread: another may close it
+        return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
-    def _meta(self, key: str) -> str | None:
-        row = self._reader().execute(sql.GET_META, (key,)).fetchone()
-        return None if row is None else str(row[0])
-
-    def _one(self, statement: str, *values: Any) -> Event | None:
-        row = self._reader().execute(statement, values).fetchone()
-        return None if row is None else Event(*row)
-
-    def experiments(self) -> list[ExperimentRow]:
-        """Return all experiments."""
-        return rows_of(self._reader().execute(sql.EXPERIMENTS), ExperimentRow)
-
-    def versions(self) -> list[VersionRow]:
-        """Return all versions, in the order in which they were made."""
-        return rows_of(self._reader().execute(sql.VERSIONS), VersionRow)
-
-    def structure(self, fingerprint: str) -> str:
-        """Return the description of a structure as JSON."""
-        row = self._reader().execute(sql.BODY, (fingerprint,)).fetchone()
-        if row is None:
-            raise StoreError(f"{self.where}: the structure {fingerprint} is missing")
-        return str(row[0])
-
-    def events(self, version: int, after: int = 0, limit: int = PAGE) -> list[Event]:
-        """Return rows in order, those with higher numbers than `after`."""
-        return rows_of(self._reader().execute(sql.EVENTS, (version, after, limit)), Event)
-
-    def outcome(self, version: int, decision: int) -> Event | None:
-        """Return what became of a decision."""
-        return self._one(sql.OUTCOME, version, decision)
-
-    def late(self, version: int, decision: int) -> Event | None:
-        """Return the row with which the reward of a cancelled decision came late."""
-        return self._one(sql.LATE, version, decision)
-
-    def by_key(self, version: int, key: str) -> Event | None:
-        """Return the row with a key."""
-        return self._one(sql.BY_KEY, version, key)
-
-    def last_start(self, version: int, seq: int) -> Event | None:
-        """Return the last `start` up to row `seq`."""
-        return self._one(sql.LAST_START, version, seq)
-
-    def snapshots(self, version: int) -> list[Saved]:
-        """Return the snapshots of a version, the newest first."""
-        return rows_of(self._reader().execute(sql.SNAPSHOTS, (version,)), Saved)
-
-    def tokens(self) -> list[TokenRow]:
-        """Return all tokens."""
-        return rows_of(self._reader().execute(sql.TOKENS), TokenRow)
+    def _rows(self, statement: str, *values: Any) -> Rows:
+        try:
+            return self._readers.get().execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.where}: {error}") from error
+        except OverflowError:  # a number of more than 64 bits, which is in no row
+            return []
 
 
 def _locked(path: Path) -> IO[str]:
@@ -282,7 +193,7 @@ def _locked(path: Path) -> IO[str]:
             f"{path.with_suffix('')}: it is in use by {owner}; one process owns it"
         ) from None
     file.truncate(0)
-    file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+    file.write(f"{owner_name()}\n")
     file.flush()
     return file
 

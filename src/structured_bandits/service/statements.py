@@ -2,7 +2,8 @@
 
 Placeholders are `?` here. Where the two differ, a word in braces stands for each one's own: {bytes} is
 the type for bytes, {real} that for numbers of 64 bits, {int} that for whole ones, {tail} what SQLite
-adds so that a table is stored in the order of its key.
+adds so that a table is stored in the order of its key, {lock} what PostgreSQL adds so that a row stays
+as it was read until the end of the transaction.
 """
 
 from __future__ import annotations
@@ -33,8 +34,14 @@ CREATE TABLE token(
     experiments TEXT NOT NULL, made_at {int} NOT NULL, revoked_at {int});
 """
 
-# Writing. The first one of each transaction changes one row only if the epoch is still ours.
-CHECK_EPOCH = "UPDATE meta SET value = value WHERE key = 'epoch' AND value = ?"
+
+def tables(words: dict[str, str]) -> list[str]:
+    """Return the statements that make the tables, with a database's own words."""
+    return [each for each in SCHEMA.format(**words).split(";") if each.strip()]
+
+
+# Writing. The first one of each transaction finds a row only if the epoch is still ours.
+CHECK_EPOCH = "SELECT 1 FROM meta WHERE key = 'epoch' AND value = ?{lock}"
 EVENT = f"INSERT INTO event(version, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 HEAD = "UPDATE version SET head = ?, chain = ? WHERE id = ?"
 EXPERIMENT = (
@@ -47,7 +54,10 @@ CLOSED = "UPDATE version SET closed = ? WHERE id = ?"
 DROP_EVENTS = "DELETE FROM event WHERE version = ?"
 DROP_SNAPSHOTS = "DELETE FROM snapshot WHERE version = ?"
 SNAPSHOT = "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?)"
-DROP_SNAPSHOT = "DELETE FROM snapshot WHERE version = ? AND seq = ?"
+THIN = (  # keeps the newest ones, and those that are anchors
+    "DELETE FROM snapshot WHERE version = ? AND anchor = 0 AND seq NOT IN "
+    "(SELECT seq FROM snapshot WHERE version = ? ORDER BY seq DESC LIMIT ?)"
+)
 TOKEN = (
     "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT(id) DO UPDATE SET revoked_at = excluded.revoked_at"
@@ -76,5 +86,4 @@ LAST_START = (
 SNAPSHOTS = (
     "SELECT version, seq, digest, state, anchor FROM snapshot WHERE version = ? ORDER BY seq DESC"
 )
-SNAPSHOT_NUMBERS = "SELECT seq, anchor FROM snapshot WHERE version = ?"
 TOKENS = "SELECT id, name, hash, role, experiments, made_at, revoked_at FROM token ORDER BY made_at"

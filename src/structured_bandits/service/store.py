@@ -7,9 +7,9 @@ when another process takes over: a process that was replaced cannot write any mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.service.events import Event
@@ -114,16 +114,27 @@ class Store(Protocol):
         """Become the owner; return the new epoch. Raises OwnedElsewhereError."""
 
     def commit(self, changes: Changes) -> None:
-        """Write everything or nothing; when this returns, it outlives a loss of power."""
+        """Write everything or nothing; when this returns, it outlives a loss of power.
+
+        Raises OwnedElsewhereError if another process has taken over: then nothing is written, now or
+        later. Raises StoreError if it fails; if the connection was lost, only reading after `reopen`
+        tells whether it was written.
+        """
 
     def reopen(self) -> None:
-        """Drop all connections and open new ones, after a commit that failed; still the owner."""
+        """Drop all connections and open new ones, after a commit that failed; still the owner.
+
+        Raises OwnedElsewhereError if that is not so, StoreError while the database cannot be reached.
+        """
 
     def close(self) -> None:
         """Give the store up."""
 
     def beat(self) -> None:
-        """Say that the owner is alive, where another process watches that."""
+        """Say that the owner is alive, where another process watches that.
+
+        Raises as `commit` does: an owner who has nothing to write hears here that it was replaced.
+        """
 
     def experiments(self) -> list[ExperimentRow]:
         """Return all experiments."""
@@ -161,31 +172,3 @@ def all_events(store: Store, version: int, after: int = 0) -> Iterator[Event]:
     while page := store.events(version, after):
         yield from page
         after = page[-1].seq
-
-
-def thinned(snapshots: Sequence[tuple[int, bool]], kept: int = KEPT_SNAPSHOTS) -> list[int]:
-    """Return which snapshots, given by number and whether they are anchors, are not needed.
-
-    >>> thinned([(10, True), (20, False), (30, False), (40, False), (50, False)])
-    [20]
-    """
-    newest = sorted((seq for seq, _ in snapshots), reverse=True)[:kept]
-    return [seq for seq, anchor in snapshots if not anchor and seq not in newest]
-
-
-def no_password(address: str) -> str:
-    """Return the address of a database without its password.
-
-    >>> no_password("postgresql://me:secret@db/shop")
-    'postgresql://me:…@db/shop'
-    """
-    scheme, separator, rest = address.partition("://")
-    user, at, place = rest.rpartition("@")
-    if not at:
-        return address
-    return f"{scheme}{separator}{user.partition(':')[0]}:…@{place}"
-
-
-def rows_of(cursor: Any, record: Any) -> list[Any]:
-    """Return the rows of a query as records."""
-    return [record(*row) for row in cursor.fetchall()]
