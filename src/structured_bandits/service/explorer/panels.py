@@ -1,0 +1,383 @@
+"""The panels of the page: what each shows, as a record for its template.
+
+A panel that the library cannot fill (a package is missing, or the truth is no model) says why instead;
+the others are not touched by that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.extras import needs
+from structured_bandits.report.analysis import lower_text, regret_text
+from structured_bandits.report.tables import bound_text
+from structured_bandits.service.explorer import charts
+from structured_bandits.service.explorer.apart import ODDS
+from structured_bandits.service.explorer.choice import Choice, mean_limits
+from structured_bandits.service.explorer.explorer import Explorer
+from structured_bandits.service.explorer.models import has_rows, label_of, means_of, spelt
+from structured_bandits.service.explorer.what_if import LEVEL, MOST_PULLS
+from structured_bandits.service.rendering import rendered
+from structured_bandits.structures.base import Structure, labels_of
+from structured_bandits.structures.curves.structure import CurveStructure
+from structured_bandits.text_tables import number, printable
+
+with needs("The service", extra="serve"):
+    from markupsafe import Markup
+
+MOST_ROWS = 100  # models of a page of the map
+MOST_ARMS = 60  # columns of the map
+MOST_TELLING = 40  # arms that are listed by what they tell
+SHADES = 10  # of the map
+PHASES = 12  # that are named
+
+
+class Links(Protocol):
+    """Where the links of a page lead; None where there is nothing to go to."""
+
+    def truth(self, model: Any) -> str | None:
+        """Return the address of the page with another truth."""
+
+    def other(self, model: Any) -> str | None:
+        """Return the address of the page that compares the truth with this model."""
+
+    def rows(self, first: int) -> str | None:
+        """Return the address of the page whose map begins with this model."""
+
+
+class View(NamedTuple):
+    """All that a panel is drawn from."""
+
+    explorer: Explorer
+    choice: Choice
+    links: Links
+
+    @property
+    def structure(self) -> Any:
+        """The structure."""
+        return self.explorer.structure
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the arms are called."""
+        return clean(self.structure.arm_labels)
+
+    def name(self, model: Any) -> str:
+        """Return what a model is called."""
+        return printable(label_of(self.structure, model))
+
+
+def clean(names: Any) -> tuple[str, ...]:
+    """Return names without characters that cannot be seen, or that turn the direction of a text."""
+    return tuple(printable(name) for name in names)
+
+
+# --- the map: all models at a glance -----------------------------------------------------------
+
+
+class Cell(NamedTuple):
+    """A mean of the map."""
+
+    text: str
+    shade: int
+    best: bool
+
+
+class Row(NamedTuple):
+    """A model of the map."""
+
+    key: str
+    name: str
+    href: str | None
+    role: str  # "truth", "other" or ""
+    cells: list[Cell]
+
+
+def map_panel(view: View) -> dict[str, Any]:
+    """Return the heat map of the models, or the curves."""
+    context: dict[str, Any] = {"labels": view.labels, "choice": view.explorer.listed.choice}
+    if isinstance(view.structure, CurveStructure):
+        hrefs = [view.links.truth(model) or "#" for model in view.explorer.listed.models]
+        drawing = charts.curves(view.structure, view.choice.truth, view.choice.other, hrefs)
+        swatches = [charts.swatch(arm) for arm in range(view.structure.n_arms)]
+        return {**context, "curves": drawing, "legend": [*zip(swatches, view.labels, strict=True)]}
+    models = view.explorer.listed.models
+    first = _first_row(view.choice, models)
+    shown = [*models[first : first + MOST_ROWS]]
+    arms = min(view.structure.n_arms, MOST_ARMS)
+    table = np.array([means_of(view.structure, model)[:arms] for model in shown])
+    low, high = _spread(view.structure, table)
+    rows = [
+        _row(view, model, means, low, high) for model, means in zip(shown, table, strict=True)
+    ]
+    return {
+        **context,
+        "curves": None,
+        "labels": view.labels[:arms],
+        "more_arms": view.structure.n_arms - arms,
+        "rows": rows,
+        "first": first,
+        "last": first + len(shown) - 1,
+        "count": len(models),
+        "before": view.links.rows(max(0, first - MOST_ROWS)) if first else None,
+        "after": view.links.rows(first + MOST_ROWS) if first + MOST_ROWS < len(models) else None,
+    }
+
+
+def _first_row(choice: Choice, models: Any) -> int:
+    """Return the first model to show: as asked, or that of the page on which the truth is."""
+    wanted = choice.first
+    if wanted is None:
+        wanted = choice.truth if isinstance(choice.truth, int) else 0
+        wanted -= wanted % MOST_ROWS
+    return min(wanted, max(0, len(models) - 1))
+
+
+def _spread(structure: Any, table: Any) -> tuple[float, float]:
+    """Return the means of the lightest and the darkest cell: the same on all pages of a table."""
+    means = structure.cells.table if structure.kind == "finite" else table
+    return float(means.min()), float(means.max())
+
+
+def _row(view: View, model: Any, means: Any, low: float, high: float) -> Row:
+    best = means_of(view.structure, model).argmax()
+    shades = (charts.Scale(low, high).share(float(mean)) for mean in means)
+    cells = [
+        Cell(number(float(mean), 3), min(SHADES - 1, int(SHADES * shade)), arm == best)
+        for arm, (mean, shade) in enumerate(zip(means, shades, strict=True))
+    ]
+    roles = {view.choice.other: "other", view.choice.truth: "truth"}
+    return Row(
+        spelt(view.structure, model),
+        view.name(model),
+        view.links.truth(model),
+        roles.get(model, ""),
+        cells,
+    )
+
+
+# --- the truth: what follows from it --------------------------------------------------------------
+
+
+def truth_panel(view: View) -> dict[str, Any]:
+    """Return what follows if this model is true."""
+    analysis = view.explorer.analysis(view.choice.truth)
+    rivals = [analysis.hardest(arm) for arm in analysis.other_arms]
+    nearest = min(rivals, key=lambda near: near.gap, default=None)
+    others = np.delete(analysis.gaps, analysis.best_arm)
+    model = None if nearest is None else nearest.model
+    return {
+        "name": view.name(view.choice.truth),
+        "inside": analysis.inside,
+        "best": view.labels[analysis.best_arm],
+        "mean": number(float(analysis.means[analysis.best_arm])),
+        "lead": number(float(others.min())) if len(others) else None,
+        "rival": None if model is None else view.name(model),
+        "rival_href": None if model is None else view.links.other(model),
+        "rival_gap": None if nearest is None else number(nearest.gap),
+        "told_by": None if model is None else view.labels[nearest.told_by],  # type: ignore
+        "can_stop": analysis.constant_regret_possible,
+        "decoys": [view.labels[arm] for arm in analysis.decoys],
+    }
+
+
+# --- the timeline: how long SAE plays each arm -------------------------------------------------------
+
+
+def timeline_panel(view: View) -> dict[str, Any]:
+    """Return how long SAE plays each arm, and who helps to drop it."""
+    found = view.explorer.timeline(view.choice)
+    ticks = [phase.ends_at for phase in found.phases]
+    scale = charts.Scale(1.0, float(found.horizon), logarithmic=True)
+    best = view.explorer.analysis(view.choice.truth).best_arm
+    lives = []
+    for life in found.lives:
+        hard = life.hardest
+        model = None if hard is None else hard.model
+        lives.append(
+            {
+                "label": view.labels[life.arm],
+                "bar": charts.life_bar(scale, life.dropped_at, ticks, life.arm == best),
+                "dropped": life.dropped_at <= found.horizon,
+                "never": math.isinf(life.dropped_at),
+                "at": f"{life.dropped_at:,}",
+                "phase": life.last_phase,
+                "pulls": f"{life.own_pulls:,}",
+                "best": life.arm == best,
+                "helpers": [view.labels[arm] for arm in life.helpers if arm != life.arm],
+                "model": None if model is None else view.name(model),
+                "href": None if model is None else view.links.other(model),
+                "gap": None if hard is None else number(hard.gap),
+                "told_by": None if model is None else view.labels[hard.told_by],  # type: ignore
+            }
+        )
+    return {
+        "horizon": f"{found.horizon:,}",
+        "lives": lives,
+        "phases": [
+            (phase.number, number(phase.detects, 3), f"{phase.each:,}", f"{phase.ends_at:,}")
+            for phase in found.phases[:PHASES]
+        ],
+        "never_played": [view.labels[arm] for arm in found.never_played],
+    }
+
+
+# --- two models apart ----------------------------------------------------------------------------------
+
+
+def apart_panel(view: View) -> dict[str, Any]:
+    """Return which arm tells the truth from another model."""
+    found = view.explorer.apart(view.choice)
+    scale = charts.Scale(*mean_limits(view.structure))
+    means = [end for each in found for end in (each.one, each.other)]
+    scale = charts.Scale(min([*means]), max([*means])) if _is_narrow(means, scale) else scale
+    arms = [
+        {
+            "label": view.labels[each.arm],
+            "chart": charts.two_means(scale, each.one, each.other),
+            "one": number(each.one),
+            "other": number(each.other),
+            "gap": number(each.gap),
+            "information": "∞" if math.isinf(each.information) else number(each.information, 3),
+            "pulls": pulls_text(each.pulls),
+            "certain": math.isinf(each.information),
+        }
+        for each in found[:MOST_TELLING]
+    ]
+    return {
+        "one": view.name(view.choice.truth),
+        "other": view.name(view.choice.other),
+        "same": all(each.gap == 0.0 for each in found),
+        "arms": arms,
+        "more": len(found) - len(arms),
+        "odds": f"{ODDS:g}",
+        "ends": (number(scale.low, 3), number(scale.high, 3)),
+    }
+
+
+def _is_narrow(means: list[float], scale: charts.Scale) -> bool:
+    """Do the means take less than a third of the scale, so that it should be theirs?"""
+    return 3.0 * (max(means) - min(means)) < scale.high - scale.low and max(means) > min(means)
+
+
+def pulls_text(pulls: float) -> str:
+    """Return a number of pulls that is told roughly: two digits, and no pulls are one."""
+    if math.isinf(pulls):
+        return "never"
+    whole = max(1, math.ceil(pulls))
+    return f"{round(whole, 2 - len(str(whole))):,}"
+
+
+# --- a mean is moved -------------------------------------------------------------------------------------
+
+
+def moved_panel(view: View) -> dict[str, Any]:
+    """Return what follows if an arm has another mean than the truth says."""
+    found = view.explorer.moved(view.choice)
+    truth = means_of(view.structure, view.choice.truth)
+    scale = charts.Scale(*mean_limits(view.structure))
+    ranges = getattr(view.structure, "mean_ranges", np.stack([truth, truth], axis=1))
+    rows = [
+        {
+            "label": view.labels[arm],
+            "chart": charts.mean_row(
+                scale, arm, float(truth[arm]), float(found.means[arm]), ranges[arm]
+            ),
+            "mean": number(float(found.means[arm]), 3),
+            "moved": bool(found.means[arm] != truth[arm]),
+        }
+        for arm in range(min(view.structure.n_arms, MOST_TELLING))
+    ]
+    nearest = found.nearest
+    return {
+        "rows": rows,
+        "more": view.structure.n_arms - len(rows),
+        "arm": view.labels[view.choice.moved],
+        "changed": bool((found.means != truth).any()),
+        "mean": number(float(found.means[view.choice.moved])),
+        "was": number(float(truth[view.choice.moved])),
+        "model": None if nearest.model is None else view.name(nearest.model),
+        "gap": number(nearest.gap),
+        "fits": number(nearest.gap) == "0",
+        "told_by": None if nearest.told_by is None else view.labels[nearest.told_by],
+        "believed": view.labels[found.believed],
+        "best": view.labels[found.best],
+        "loss": number(found.loss, 3),
+        "deceived": found.loss > 0.0,
+        "alarm": found.alarm,
+        "in_turn": _alarm_text(None if found.alarm is None else found.alarm.in_turn),
+        "alone": _alarm_text(None if found.alarm is None else found.alarm.alone),
+        "why_not": found.why_not,
+        "level": f"{LEVEL:g}",
+        "most": f"{MOST_PULLS:,}",
+    }
+
+
+def _alarm_text(pulls: int | None) -> str | None:
+    return None if pulls is None else pulls_text(pulls)
+
+
+# --- bounds -------------------------------------------------------------------------------------------------
+
+
+def bounds_panel(view: View) -> dict[str, Any]:
+    """Return the bounds on the regret; where one does not hold, why not."""
+    data = view.explorer.theory(view.choice)
+    most = data["largest_regret"]
+    rows = [
+        {
+            "sign": "≤" if bound["side"] == "upper" else "≥",
+            "bound": bound["bound"],
+            "policy": bound["policy"],
+            "value": bound_text(bound["value"], most),
+            "holds": bound["valid"],
+            "why_not": _sentences(bound["why_not"]),
+            "note": bound["note"],
+        }
+        for bound in data["bounds"]
+    ]
+    return {
+        "horizon": f"{view.choice.horizon:,}",
+        "regret": regret_text(data),
+        "lower": lower_text(data),
+        "bounds": rows,
+        "most": f"{most:,.1f}",
+        "random": f"{data['random_regret']:,.1f}",
+        "best": labels_of([data["best_arm"]])[0],
+    }
+
+
+def _sentences(why_not: str) -> list[str]:
+    """Return the conditions that fail, each as a sentence."""
+    return [f"{why[0].upper()}{why[1:]}." for why in why_not.split("; ") if why]
+
+
+# --- drawing ----------------------------------------------------------------------------------------------------
+
+PANELS: dict[str, Callable[[View], dict[str, Any]]] = {
+    "map": map_panel,
+    "truth": truth_panel,
+    "timeline": timeline_panel,
+    "apart": apart_panel,
+    "moved": moved_panel,
+    "bounds": bounds_panel,
+}
+
+
+def draw(name: str, view: View) -> Markup:
+    """Return a panel as HTML; a panel that cannot be filled says why."""
+    try:
+        context = PANELS[name](view)
+    except StructuredBanditsError as error:
+        return Markup(rendered("explorer/why_not.html", why_not=printable(str(error))))
+    return Markup(rendered(f"explorer/{name}.html", **context))
+
+
+def is_table(structure: Structure) -> bool:
+    """Is the truth chosen by the number of a row?"""
+    return has_rows(structure)
