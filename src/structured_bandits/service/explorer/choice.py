@@ -69,6 +69,17 @@ def mean_limits(structure: Any) -> tuple[float, float]:
     return min([low, *finite.tolist()]), max([high, *finite.tolist()])
 
 
+def mean_span(structure: Any) -> tuple[float, float]:
+    """Return the part of these limits that is drawn: the means of all models, and as much beside them."""
+    low, high = mean_limits(structure)
+    means = np.asarray(getattr(structure, "mean_ranges", [low, high]))
+    finite = means[np.isfinite(means)]
+    if not finite.size or finite.min() == finite.max():
+        return low, high
+    room = float(finite.max() - finite.min())
+    return max(low, float(finite.min()) - room), min(high, float(finite.max()) + room)
+
+
 def query_of(structure: Structure, choice: Choice, **changes: Any) -> str:
     """Return the query of an address for a choice with these changes; what is None is left out."""
     new = choice._replace(**changes)

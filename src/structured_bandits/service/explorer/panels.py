@@ -15,17 +15,18 @@ import numpy as np
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.report.analysis import lower_text, regret_text
+from structured_bandits.report.page import CONTROL
 from structured_bandits.report.tables import bound_text
 from structured_bandits.service.explorer import charts
 from structured_bandits.service.explorer.apart import ODDS
-from structured_bandits.service.explorer.choice import Choice, mean_limits
+from structured_bandits.service.explorer.choice import Choice, mean_span
 from structured_bandits.service.explorer.explorer import Explorer
-from structured_bandits.service.explorer.models import has_rows, label_of, means_of, spelt
+from structured_bandits.service.explorer.models import label_of, means_of, spelt
 from structured_bandits.service.explorer.what_if import LEVEL, MOST_PULLS
 from structured_bandits.service.rendering import rendered
-from structured_bandits.structures.base import Structure, labels_of
+from structured_bandits.structures.base import labels_of
 from structured_bandits.structures.curves.structure import CurveStructure
-from structured_bandits.text_tables import number, printable
+from structured_bandits.text_tables import NOT_PRINTABLE, number
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup
@@ -35,6 +36,7 @@ MOST_ARMS = 60  # columns of the map
 MOST_TELLING = 40  # arms that are listed by what they tell
 SHADES = 10  # of the map
 PHASES = 12  # that are named
+VACUOUS = "vacuous"  # as `bound_text` says it
 
 
 class Links(Protocol):
@@ -65,16 +67,16 @@ class View(NamedTuple):
     @property
     def labels(self) -> tuple[str, ...]:
         """What the arms are called."""
-        return clean(self.structure.arm_labels)
+        return tuple(map(clean, self.structure.arm_labels))
 
     def name(self, model: Any) -> str:
         """Return what a model is called."""
-        return printable(label_of(self.structure, model))
+        return clean(label_of(self.structure, model))
 
 
-def clean(names: Any) -> tuple[str, ...]:
-    """Return names without characters that cannot be seen, or that turn the direction of a text."""
-    return tuple(printable(name) for name in names)
+def clean(text: str) -> str:
+    """Return a text with a mark for each character that no page may hold."""
+    return CONTROL.sub(NOT_PRINTABLE, text)
 
 
 # --- the map: all models at a glance -----------------------------------------------------------
@@ -233,9 +235,7 @@ def timeline_panel(view: View) -> dict[str, Any]:
 def apart_panel(view: View) -> dict[str, Any]:
     """Return which arm tells the truth from another model."""
     found = view.explorer.apart(view.choice)
-    scale = charts.Scale(*mean_limits(view.structure))
-    means = [end for each in found for end in (each.one, each.other)]
-    scale = charts.Scale(min([*means]), max([*means])) if _is_narrow(means, scale) else scale
+    scale = charts.Scale(*mean_span(view.structure))
     arms = [
         {
             "label": view.labels[each.arm],
@@ -260,11 +260,6 @@ def apart_panel(view: View) -> dict[str, Any]:
     }
 
 
-def _is_narrow(means: list[float], scale: charts.Scale) -> bool:
-    """Do the means take less than a third of the scale, so that it should be theirs?"""
-    return 3.0 * (max(means) - min(means)) < scale.high - scale.low and max(means) > min(means)
-
-
 def pulls_text(pulls: float) -> str:
     """Return a number of pulls that is told roughly: two digits, and no pulls are one."""
     if math.isinf(pulls):
@@ -280,7 +275,7 @@ def moved_panel(view: View) -> dict[str, Any]:
     """Return what follows if an arm has another mean than the truth says."""
     found = view.explorer.moved(view.choice)
     truth = means_of(view.structure, view.choice.truth)
-    scale = charts.Scale(*mean_limits(view.structure))
+    scale = charts.Scale(*mean_span(view.structure))
     ranges = getattr(view.structure, "mean_ranges", np.stack([truth, truth], axis=1))
     rows = [
         {
@@ -345,7 +340,8 @@ def bounds_panel(view: View) -> dict[str, Any]:
         "horizon": f"{view.choice.horizon:,}",
         "regret": regret_text(data),
         "lower": lower_text(data),
-        "bounds": rows,
+        "telling": [row for row in rows if row["holds"] and row["value"] != VACUOUS],
+        "silent": [row for row in rows if not row["holds"] or row["value"] == VACUOUS],
         "most": f"{most:,.1f}",
         "random": f"{data['random_regret']:,.1f}",
         "best": labels_of([data["best_arm"]])[0],
@@ -354,7 +350,8 @@ def bounds_panel(view: View) -> dict[str, Any]:
 
 def _sentences(why_not: str) -> list[str]:
     """Return the conditions that fail, each as a sentence."""
-    return [f"{why[0].upper()}{why[1:]}." for why in why_not.split("; ") if why]
+    parts = [why for why in why_not.split("; ") if why]
+    return [f"{why if '=' in why.split()[0] else why[0].upper() + why[1:]}." for why in parts]
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------
@@ -374,10 +371,5 @@ def draw(name: str, view: View) -> Markup:
     try:
         context = PANELS[name](view)
     except StructuredBanditsError as error:
-        return Markup(rendered("explorer/why_not.html", why_not=printable(str(error))))
+        return Markup(rendered("explorer/why_not.html", why_not=clean(str(error))))
     return Markup(rendered(f"explorer/{name}.html", **context))
-
-
-def is_table(structure: Structure) -> bool:
-    """Is the truth chosen by the number of a row?"""
-    return has_rows(structure)

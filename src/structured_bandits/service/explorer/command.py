@@ -1,0 +1,132 @@
+"""The command `structured-bandits explore`: the explorer of a file, on this machine only."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import warnings
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+import click
+
+from structured_bandits.errors import (
+    MeansOutsideUnitIntervalWarning,
+    StructuredBanditsError,
+)
+from structured_bandits.extras import needs
+from structured_bandits.structures.base import Structure
+from structured_bandits.structures.files.load import load_structure
+
+HOST = "127.0.0.1"
+POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'"
+HEADERS = {
+    b"content-security-policy": f"{POLICY}; form-action 'self'; base-uri 'none'".encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+}
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--html",
+    "out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write one file that needs no server instead, with all models (at most 200) as the truth.",
+)
+@click.option(
+    "--horizon",
+    type=click.IntRange(min=2),
+    default=10_000,
+    show_default=True,
+    help="How many pulls there will be, in the file of --html; the page has a slider for it.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Without it, any that is free."
+)
+@click.option("--no-browser", is_flag=True, help="Only say where the page is; open no browser.")
+def explore(file: Path, out: Path | None, horizon: int, port: int, no_browser: bool) -> None:
+    """Explore a structure on a page: choose the true model and see what follows.
+
+    FILE has the structure: a CSV file with a row for each model and a column for each arm, or a TOML
+    file that says which kind of structure it is. The page is served on this machine only, until you
+    press Ctrl-C.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # the page says so
+            structure = load_structure(file)
+        if out is not None:
+            _write(structure, file, horizon, out)
+        else:
+            _serve(structure, file, port, no_browser)
+    except StructuredBanditsError as error:
+        complaint = click.ClickException(str(error))
+        complaint.exit_code = 2
+        raise complaint from None
+
+
+def _write(structure: Structure, file: Path, horizon: int, out: Path) -> None:
+    from structured_bandits.report.page import check_page
+    from structured_bandits.service.explorer.whole_file import whole_file
+    from structured_bandits.writing import check_file, write_whole
+
+    check_page(out)
+    check_file(out)
+    write_whole(out, whole_file(structure, file.name, horizon))
+    click.echo(f"page: {out}", err=True)
+
+
+def _serve(structure: Structure, file: Path, port: int, no_browser: bool) -> None:
+    with needs("structured-bandits explore", extra="serve"):
+        import uvicorn
+
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+    except OSError as error:
+        raise click.ClickException(f"--port {port}: {error.strerror}") from None
+    url = f"http://{HOST}:{listening.getsockname()[1]}/"
+    config = uvicorn.Config(explorer_app(structure, file.name), log_level="warning", lifespan="off")
+    click.echo(f"{file.name}: {url} (Ctrl-C ends it)")
+    if not no_browser:
+        threading.Timer(0.5, webbrowser.open, [url]).start()
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def explorer_app(structure: Structure, title: str) -> Any:
+    """Return the application that serves the explorer of one structure, and nothing else."""
+    with needs("structured-bandits explore", extra="serve"):
+        from starlette.applications import Starlette
+        from starlette.middleware import Middleware
+        from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+    from structured_bandits.service.explorer.routes import explorer_routes
+    from structured_bandits.service.rendering import static_files
+
+    return Starlette(
+        routes=[static_files(), *explorer_routes(lambda request: structure, title_of=lambda _: title)],
+        middleware=[  # no other site may read the page under a name of its own
+            Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"]),
+            Middleware(_Headers),
+        ],
+    )
+
+
+class _Headers:
+    """Adds the headers that keep a page to its own scripts and styles."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *HEADERS.items()]
+            await send(message)
+
+        await self.app(scope, receive, with_headers)

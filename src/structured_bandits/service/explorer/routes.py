@@ -1,0 +1,206 @@
+"""The explorer over HTTP: the page, and the panels that a slider or a drag changes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from structured_bandits.errors import MissingExtraError, StructuredBanditsError
+from structured_bandits.extras import needs
+from structured_bandits.service.explorer.apart import family_of
+from structured_bandits.service.explorer.choice import (
+    BETAS,
+    Choice,
+    mean_limits,
+    mean_span,
+    query_of,
+    read_choice,
+)
+from structured_bandits.service.explorer.explorer import Explorer
+from structured_bandits.service.explorer.models import has_rows, spelt
+from structured_bandits.service.explorer.panels import PANELS, View, clean, draw
+from structured_bandits.service.rendering import rendered
+from structured_bandits.structures.base import Structure
+
+with needs("The service", extra="serve"):
+    from starlette.requests import Request
+    from starlette.responses import HTMLResponse, Response
+    from starlette.routing import Route
+
+MOST_OPTIONS = 300  # models of a list to choose from; of more, one types the number
+REMEMBERED = 8  # structures, with what was computed about them
+
+StructureOf = Callable[[Request], Structure]
+Answer = Callable[[Explorer, Request], str]
+
+
+class QueryLinks:
+    """Links of a served page: its own address with another query."""
+
+    def __init__(self, structure: Structure, choice: Choice) -> None:
+        self._structure, self._choice = structure, choice
+
+    def truth(self, model: Any) -> str:
+        """Return the address with another truth; a mean that was moved goes back to its place."""
+        return f"?{query_of(self._structure, self._choice, truth=model, mean=None)}"
+
+    def other(self, model: Any) -> str:
+        """Return the address that compares the truth with this model."""
+        return f"?{query_of(self._structure, self._choice, other=model)}"
+
+    def rows(self, first: int) -> str:
+        """Return the address whose map begins with this model."""
+        return f"?{query_of(self._structure, self._choice, first=first)}"
+
+
+def explorer_routes(
+    structure_of: StructureOf,
+    prefix: str = "",
+    title_of: Callable[[Request], str] | None = None,
+    links_of: Callable[[Request], list[tuple[str, str]]] | None = None,
+) -> list[Route]:
+    """Return the routes of an explorer under a prefix, such as "/experiments/{name}/explore".
+
+    `structure_of` finds the structure of a request, and may raise an `HTTPException`; `title_of` says
+    what the page is called, `links_of` what its bar links to. Endpoints are plain functions, which
+    Starlette runs in threads: a large structure takes tenths of a second.
+    """
+    known: deque[Explorer] = deque(maxlen=REMEMBERED)
+
+    def answering(answer: Answer) -> Callable[[Request], Response]:
+        def endpoint(request: Request) -> Response:
+            structure = structure_of(request)  # before anything of ours can fail
+            try:
+                return HTMLResponse(answer(_explorer(known, structure), request))
+            except MissingExtraError as error:
+                return _refused(request, error, 501)
+            except StructuredBanditsError as error:
+                return _refused(request, error, 400)
+
+        return endpoint
+
+    def page(explorer: Explorer, request: Request) -> str:
+        title = "Explorer" if title_of is None else title_of(request)
+        links = [] if links_of is None else links_of(request)
+        return page_html(explorer, request, title, links)
+
+    return [
+        Route(prefix or "/", answering(page), methods=["GET"]),
+        Route(f"{prefix}/panels/{{names}}", answering(panels_html), methods=["GET"]),
+    ]
+
+
+def _explorer(known: deque[Explorer], structure: Structure) -> Explorer:
+    """Return the explorer of a structure; by identity, as comparing tables would take its time."""
+    for explorer in list(known):
+        if explorer.structure is structure:
+            return explorer
+    explorer = Explorer(structure)
+    known.append(explorer)
+    return explorer
+
+
+def view_of(explorer: Explorer, request: Request) -> View:
+    """Return what the address of a request asks for."""
+    choice = read_choice(explorer.structure, request.query_params)
+    return View(explorer, choice, QueryLinks(explorer.structure, choice))
+
+
+def panels_html(explorer: Explorer, request: Request) -> str:
+    """Return the panels that the path names, separated by commas."""
+    names = request.path_params["names"].split(",")
+    unknown = [name for name in names if name not in PANELS]
+    if unknown or len(names) > len(PANELS):
+        raise StructuredBanditsError(f"panels: accepted are {', '.join(PANELS)}, each once")
+    view = view_of(explorer, request)
+    return "".join(f'<div data-panel="{name}">{draw(name, view)}</div>' for name in names)
+
+
+def page_html(
+    explorer: Explorer, request: Request, title: str, links: list[tuple[str, str]]
+) -> str:
+    """Return the whole page."""
+    view = view_of(explorer, request)
+    return rendered(
+        "explorer/page.html",
+        title=clean(title),
+        links=links,
+        here="",
+        panels={name: draw(name, view) for name in PANELS},
+        panels_path=f"{request.url.path.rstrip('/').rpartition('/')[2] or '.'}/panels",
+        **fields_of(view),
+    )
+
+
+def fields_of(view: View) -> dict[str, Any]:
+    """Return what the fields of the page hold, and the words around them."""
+    structure, choice = view.structure, view.choice
+    models = view.explorer.listed.models
+    few = structure.kind != "curves" and len(models) <= MOST_OPTIONS
+    own = float(view.explorer.moved_means(choice)[choice.moved])
+    cells = structure.cells
+    return {
+        "about": about_text(structure),
+        "outside": outside_text(structure),
+        "truth_label": "the true model" if few else _typed_label(structure),
+        "hint": _typed_label(structure),
+        "truth": spelt(structure, choice.truth),
+        "other": spelt(structure, choice.other),
+        "options": [(spelt(structure, m), view.name(m)) for m in models] if few else [],
+        "curve": (float(cells.start.min()), float(cells.end.max()))
+        if structure.kind == "curves"
+        else None,
+        "horizon": choice.horizon,
+        "beta": choice.beta,
+        "betas": BETAS,
+        "labels": view.labels,
+        "arm": choice.moved,
+        "mean": "" if choice.mean is None else choice.mean,
+        "own_mean": own,
+        "limits": mean_limits(structure),
+        "span": mean_span(structure),
+        "first": choice.first,
+    }
+
+
+def _typed_label(structure: Any) -> str:
+    if has_rows(structure):
+        return f"the number of the model, 0 to {len(structure.model_names) - 1:,}"
+    return "parameter" if structure.kind == "curves" else "its means, separated by commas"
+
+
+def about_text(structure: Any) -> str:
+    """Return what the structure is, in a sentence."""
+    arms, best = structure.n_arms, len(structure.best_arms)
+    if has_rows(structure):
+        what = f"A table of {len(structure.model_names):,} models and {arms} arms"
+    elif structure.kind == "curves":
+        what = f"{arms} arms whose means depend on one parameter"
+    else:
+        what = f"{arms} arms and infinitely many models"
+    return f"{what}; {best} of the arms {'are' if best > 1 else 'is'} best in some model."
+
+
+def outside_text(structure: Structure) -> str:
+    """Return what to say if the structure has means that its rewards cannot have."""
+    if family_of(structure) == "bernoulli":
+        return ""
+    low, high = structure.range_of_rewards
+    return (
+        f"Some means lie outside the range of the rewards, {low:g} to {high:g}. If the rewards have "
+        "another range, declare it (reward_range); here they are taken as Gaussian."
+    )
+
+
+def _refused(request: Request, error: StructuredBanditsError, status: int) -> Response:
+    """Return why an address cannot be shown: a page, or a fragment for the script."""
+    why_not = clean(str(error))
+    names = request.path_params.get("names")
+    if names is None:
+        text = rendered("explorer/error.html", why_not=why_not, start=request.url.path)
+        return HTMLResponse(text, status)
+    said = rendered("explorer/why_not.html", why_not=why_not)
+    known = [name for name in names.split(",") if name in PANELS]
+    text = "".join(f'<div data-panel="{name}">{said}</div>' for name in known) or said
+    return HTMLResponse(text, status)
