@@ -20,7 +20,9 @@ class Telling(NamedTuple):
 
     `gap` is how far its two means are apart, `information` the divergence KL(one, other) of a pull.
     After `pulls` of them, about, the rewards are a hundred times as likely under the true model: the
-    logarithm of that ratio grows by the information on average. Infinite if the means are equal.
+    logarithm of that ratio grows by the information on average. Where the other model excludes a reward
+    that the true one pays, the information is infinite, and such a reward comes after so many pulls on
+    average. If the means are equal, no number of pulls is enough.
     """
 
     arm: int
@@ -48,11 +50,18 @@ def telling_arms(structure: Structure, one: Floats, other: Floats) -> list[Telli
             float(other[arm]),
             abs(float(one[arm] - other[arm])),
             float(told[arm]),
-            math.log(ODDS) / float(told[arm]) if told[arm] > 0.0 else math.inf,
+            _pulls(float(told[arm]), float(one[arm]), float(other[arm]), ends),
         )
         for arm in range(structure.n_arms)
     ]
-    return sorted(found, key=lambda each: (-each.information, -each.gap))
+    return sorted(found, key=lambda each: (each.pulls, -each.gap))
+
+
+def _pulls(information: float, one: float, other: float, ends: tuple[float, float]) -> float:
+    if math.isinf(information):
+        share = (one - ends[0]) / (ends[1] - ends[0])
+        return 1.0 / (share if other <= ends[0] else 1.0 - share)
+    return math.log(ODDS) / information if information > 0.0 else math.inf
 
 
 def family_of(structure: Structure, *means: Floats) -> str:

@@ -1,7 +1,7 @@
 """Small charts as inline SVG, in the colours of the style sheet.
 
-Across, places are in per cent of the width, so a chart takes whatever width there is and its letters keep
-their size; downwards they are in px. So nothing is scaled, and there is no viewBox.
+Across, places are in per cent of the width, so a chart takes whatever width there is and its letters
+keep their size; downwards they are in px. So nothing is scaled, and there is no viewBox.
 """
 
 from __future__ import annotations
@@ -155,5 +155,5 @@ def swatch(place: int) -> Markup:
     """Return a piece of the line of an arm, for a legend."""
     return Markup(
         f'<svg class="swatch" width="28" height="10" aria-hidden="true">'
-        f'{line("0", 5, "28", 5, f"arm {series(place)}")}</svg>'
+        f"{line('0', 5, '28', 5, f'arm {series(place)}')}</svg>"
     )

@@ -1,4 +1,4 @@
-"""What a reader has chosen, as an address carries it: the truth, a second model, a horizon, a moved mean."""
+"""What a reader has chosen, as an address carries it: the truth, another model, a horizon, a mean."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def mean_limits(structure: Any) -> tuple[float, float]:
 
 
 def mean_span(structure: Any) -> tuple[float, float]:
-    """Return the part of these limits that is drawn: the means of all models, and as much beside them."""
+    """Return the part of these limits that is drawn: all means, and as much beside them."""
     low, high = mean_limits(structure)
     means = np.asarray(getattr(structure, "mean_ranges", [low, high]))
     finite = means[np.isfinite(means)]
@@ -110,7 +110,9 @@ def _mean(structure: Structure, text: str) -> float:
 
 def _whole(name: str, text: str, least: int, most: int) -> int:
     plain = text.replace(",", "").replace("_", "")
-    if not (plain.isascii() and plain.isdigit() and len(plain) <= 15 and least <= int(plain) <= most):
+    if not (
+        plain.isascii() and plain.isdigit() and len(plain) <= 15 and least <= int(plain) <= most
+    ):
         raise ParameterError(
             f"{name}={printable(text[:60])}: expected a whole number from {least:,} to {most:,}"
         )

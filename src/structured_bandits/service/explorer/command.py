@@ -20,13 +20,21 @@ from structured_bandits.structures.base import Structure
 from structured_bandits.structures.files.load import load_structure
 
 HOST = "127.0.0.1"
-POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'"
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'"
+)
 HEADERS = {
     b"content-security-policy": f"{POLICY}; form-action 'self'; base-uri 'none'".encode(),
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
     b"cache-control": b"no-store",
 }
+
+
+class Complaint(click.ClickException):
+    """An error of the user, without a traceback."""
+
+    exit_code = 2
 
 
 @click.command()
@@ -64,9 +72,7 @@ def explore(file: Path, out: Path | None, horizon: int, port: int, no_browser: b
         else:
             _serve(structure, file, port, no_browser)
     except StructuredBanditsError as error:
-        complaint = click.ClickException(str(error))
-        complaint.exit_code = 2
-        raise complaint from None
+        raise Complaint(str(error)) from None
 
 
 def _write(structure: Structure, file: Path, horizon: int, out: Path) -> None:
@@ -89,7 +95,7 @@ def _serve(structure: Structure, file: Path, port: int, no_browser: bool) -> Non
     try:
         listening.bind((HOST, port))
     except OSError as error:
-        raise click.ClickException(f"--port {port}: {error.strerror}") from None
+        raise Complaint(f"--port {port}: {error.strerror}") from None
     url = f"http://{HOST}:{listening.getsockname()[1]}/"
     config = uvicorn.Config(explorer_app(structure, file.name), log_level="warning", lifespan="off")
     click.echo(f"{file.name}: {url} (Ctrl-C ends it)")
@@ -109,7 +115,10 @@ def explorer_app(structure: Structure, title: str) -> Any:
     from structured_bandits.service.rendering import static_files
 
     return Starlette(
-        routes=[static_files(), *explorer_routes(lambda request: structure, title_of=lambda _: title)],
+        routes=[
+            static_files(),
+            *explorer_routes(lambda request: structure, title_of=lambda _: title),
+        ],
         middleware=[  # no other site may read the page under a name of its own
             Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"]),
             Middleware(_Headers),

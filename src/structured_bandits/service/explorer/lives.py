@@ -1,8 +1,8 @@
 """How long SAE plays each arm: the elimination timeline, from the sets that theory computes.
 
-With alpha = beta², and unless the rewards are very unlikely ones (on the good event of Lemma 1), the arms
-that SAE plays in a phase lie between two sets that are known beforehand (Theorem 7). So an arm is dropped
-at the end of its last phase or earlier, and the number of pulls until then is at most what is told.
+With alpha = beta², and unless the rewards are very unlikely ones (on the good event of Lemma 1), the
+arms that SAE plays in a phase lie between two sets that are known beforehand (Theorem 7). So an arm is
+dropped at the end of its last phase or earlier, and until then there are at most as many pulls as told.
 """
 
 from __future__ import annotations

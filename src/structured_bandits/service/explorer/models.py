@@ -1,7 +1,7 @@
-"""The models of a structure as the explorer shows them: how an address spells them, what they are called.
+"""The models of a structure: how an address spells them, and what the page calls them.
 
-A row of a table is spelt by its index, a model of a curve by its parameter, any other model by its means,
-separated by commas. The means of a model that is no part of the structure may be spelt as well.
+A row of a table is spelt by its index, a model of a curve by its parameter, any other model by its
+means, separated by commas. Means that are no model of the structure may be spelt as well.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _leading(means: Floats) -> dict[tuple[float, ...], None]:
     leads = means.max(axis=1)
     if means.shape[1] > 1:
         leads = leads - np.partition(means, -2, axis=1)[:, -2]
-    found = {}
+    found: dict[tuple[float, ...], None] = {}
     for arm in np.unique(means.argmax(axis=1)):
         own = np.flatnonzero(means.argmax(axis=1) == arm)
         found[tuple(means[own[leads[own].argmax()]].tolist())] = None
@@ -128,8 +128,10 @@ def label_of(structure: Any, model: Any) -> str:
     if has_rows(structure):
         (label,) = labels_of([structure.model_name(model)], "model")
         return str(label)
-    return f"parameter {structure.model_name(model)}" if structure.kind == "curves" else (
-        f"model {structure.model_name(model)}"
+    return (
+        f"parameter {structure.model_name(model)}"
+        if structure.kind == "curves"
+        else (f"model {structure.model_name(model)}")
     )
 
 

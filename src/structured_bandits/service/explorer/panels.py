@@ -8,162 +8,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.report.analysis import lower_text, regret_text
-from structured_bandits.report.page import CONTROL
 from structured_bandits.report.tables import bound_text
 from structured_bandits.service.explorer import charts
 from structured_bandits.service.explorer.apart import ODDS
-from structured_bandits.service.explorer.choice import Choice, mean_span
-from structured_bandits.service.explorer.explorer import Explorer
-from structured_bandits.service.explorer.models import label_of, means_of, spelt
+from structured_bandits.service.explorer.choice import mean_span
+from structured_bandits.service.explorer.model_map import map_panel
+from structured_bandits.service.explorer.models import means_of
+from structured_bandits.service.explorer.view import View, clean
 from structured_bandits.service.explorer.what_if import LEVEL, MOST_PULLS
 from structured_bandits.service.rendering import rendered
 from structured_bandits.structures.base import labels_of
-from structured_bandits.structures.curves.structure import CurveStructure
-from structured_bandits.text_tables import NOT_PRINTABLE, number
+from structured_bandits.text_tables import number
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup
 
-MOST_ROWS = 100  # models of a page of the map
-MOST_ARMS = 60  # columns of the map
 MOST_TELLING = 40  # arms that are listed by what they tell
-SHADES = 10  # of the map
 PHASES = 12  # that are named
 VACUOUS = "vacuous"  # as `bound_text` says it
 
 
-class Links(Protocol):
-    """Where the links of a page lead; None where there is nothing to go to."""
-
-    def truth(self, model: Any) -> str | None:
-        """Return the address of the page with another truth."""
-
-    def other(self, model: Any) -> str | None:
-        """Return the address of the page that compares the truth with this model."""
-
-    def rows(self, first: int) -> str | None:
-        """Return the address of the page whose map begins with this model."""
-
-
-class View(NamedTuple):
-    """All that a panel is drawn from."""
-
-    explorer: Explorer
-    choice: Choice
-    links: Links
-
-    @property
-    def structure(self) -> Any:
-        """The structure."""
-        return self.explorer.structure
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What the arms are called."""
-        return tuple(map(clean, self.structure.arm_labels))
-
-    def name(self, model: Any) -> str:
-        """Return what a model is called."""
-        return clean(label_of(self.structure, model))
-
-
-def clean(text: str) -> str:
-    """Return a text with a mark for each character that no page may hold."""
-    return CONTROL.sub(NOT_PRINTABLE, text)
-
-
-# --- the map: all models at a glance -----------------------------------------------------------
-
-
-class Cell(NamedTuple):
-    """A mean of the map."""
-
-    text: str
-    shade: int
-    best: bool
-
-
-class Row(NamedTuple):
-    """A model of the map."""
-
-    key: str
-    name: str
-    href: str | None
-    role: str  # "truth", "other" or ""
-    cells: list[Cell]
-
-
-def map_panel(view: View) -> dict[str, Any]:
-    """Return the heat map of the models, or the curves."""
-    context: dict[str, Any] = {"labels": view.labels, "choice": view.explorer.listed.choice}
-    if isinstance(view.structure, CurveStructure):
-        hrefs = [view.links.truth(model) or "#" for model in view.explorer.listed.models]
-        drawing = charts.curves(view.structure, view.choice.truth, view.choice.other, hrefs)
-        swatches = [charts.swatch(arm) for arm in range(view.structure.n_arms)]
-        return {**context, "curves": drawing, "legend": [*zip(swatches, view.labels, strict=True)]}
-    models = view.explorer.listed.models
-    first = _first_row(view.choice, models)
-    shown = [*models[first : first + MOST_ROWS]]
-    arms = min(view.structure.n_arms, MOST_ARMS)
-    table = np.array([means_of(view.structure, model)[:arms] for model in shown])
-    low, high = _spread(view.structure, table)
-    rows = [
-        _row(view, model, means, low, high) for model, means in zip(shown, table, strict=True)
-    ]
-    return {
-        **context,
-        "curves": None,
-        "labels": view.labels[:arms],
-        "more_arms": view.structure.n_arms - arms,
-        "rows": rows,
-        "first": first,
-        "last": first + len(shown) - 1,
-        "count": len(models),
-        "before": view.links.rows(max(0, first - MOST_ROWS)) if first else None,
-        "after": view.links.rows(first + MOST_ROWS) if first + MOST_ROWS < len(models) else None,
-    }
-
-
-def _first_row(choice: Choice, models: Any) -> int:
-    """Return the first model to show: as asked, or that of the page on which the truth is."""
-    wanted = choice.first
-    if wanted is None:
-        wanted = choice.truth if isinstance(choice.truth, int) else 0
-        wanted -= wanted % MOST_ROWS
-    return min(wanted, max(0, len(models) - 1))
-
-
-def _spread(structure: Any, table: Any) -> tuple[float, float]:
-    """Return the means of the lightest and the darkest cell: the same on all pages of a table."""
-    means = structure.cells.table if structure.kind == "finite" else table
-    return float(means.min()), float(means.max())
-
-
-def _row(view: View, model: Any, means: Any, low: float, high: float) -> Row:
-    best = means_of(view.structure, model).argmax()
-    shades = (charts.Scale(low, high).share(float(mean)) for mean in means)
-    cells = [
-        Cell(number(float(mean), 3), min(SHADES - 1, int(SHADES * shade)), arm == best)
-        for arm, (mean, shade) in enumerate(zip(means, shades, strict=True))
-    ]
-    roles = {view.choice.other: "other", view.choice.truth: "truth"}
-    return Row(
-        spelt(view.structure, model),
-        view.name(model),
-        view.links.truth(model),
-        roles.get(model, ""),
-        cells,
-    )
-
-
-# --- the truth: what follows from it --------------------------------------------------------------
+# --- the truth: what follows from it ---------------------------------------------------------------
 
 
 def truth_panel(view: View) -> dict[str, Any]:
@@ -188,7 +60,7 @@ def truth_panel(view: View) -> dict[str, Any]:
     }
 
 
-# --- the timeline: how long SAE plays each arm -------------------------------------------------------
+# --- the timeline: how long SAE plays each arm -----------------------------------------------------
 
 
 def timeline_panel(view: View) -> dict[str, Any]:
@@ -229,7 +101,7 @@ def timeline_panel(view: View) -> dict[str, Any]:
     }
 
 
-# --- two models apart ----------------------------------------------------------------------------------
+# --- two models apart ------------------------------------------------------------------------------
 
 
 def apart_panel(view: View) -> dict[str, Any]:
@@ -268,7 +140,7 @@ def pulls_text(pulls: float) -> str:
     return f"{round(whole, 2 - len(str(whole))):,}"
 
 
-# --- a mean is moved -------------------------------------------------------------------------------------
+# --- a mean is moved -------------------------------------------------------------------------------
 
 
 def moved_panel(view: View) -> dict[str, Any]:
@@ -305,19 +177,20 @@ def moved_panel(view: View) -> dict[str, Any]:
         "loss": number(found.loss, 3),
         "deceived": found.loss > 0.0,
         "alarm": found.alarm,
-        "in_turn": _alarm_text(None if found.alarm is None else found.alarm.in_turn),
-        "alone": _alarm_text(None if found.alarm is None else found.alarm.alone),
+        "in_turn": alarm_text(None if found.alarm is None else found.alarm.in_turn),
+        "alone": alarm_text(None if found.alarm is None else found.alarm.alone),
         "why_not": found.why_not,
         "level": f"{LEVEL:g}",
         "most": f"{MOST_PULLS:,}",
     }
 
 
-def _alarm_text(pulls: int | None) -> str | None:
+def alarm_text(pulls: int | None) -> str | None:
+    """Return the pulls until the alarm, None if it does not ring."""
     return None if pulls is None else pulls_text(pulls)
 
 
-# --- bounds -------------------------------------------------------------------------------------------------
+# --- bounds ----------------------------------------------------------------------------------------
 
 
 def bounds_panel(view: View) -> dict[str, Any]:
@@ -354,7 +227,7 @@ def _sentences(why_not: str) -> list[str]:
     return [f"{why if '=' in why.split()[0] else why[0].upper() + why[1:]}." for why in parts]
 
 
-# --- drawing ----------------------------------------------------------------------------------------------------
+# --- drawing ---------------------------------------------------------------------------------------
 
 PANELS: dict[str, Callable[[View], dict[str, Any]]] = {
     "map": map_panel,

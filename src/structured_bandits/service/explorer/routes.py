@@ -8,7 +8,7 @@ from typing import Any
 
 from structured_bandits.errors import MissingExtraError, StructuredBanditsError
 from structured_bandits.extras import needs
-from structured_bandits.service.explorer.apart import family_of
+from structured_bandits.service.explorer.about import about_text, outside_text
 from structured_bandits.service.explorer.choice import (
     BETAS,
     Choice,
@@ -19,7 +19,8 @@ from structured_bandits.service.explorer.choice import (
 )
 from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.models import has_rows, spelt
-from structured_bandits.service.explorer.panels import PANELS, View, clean, draw
+from structured_bandits.service.explorer.panels import PANELS, draw
+from structured_bandits.service.explorer.view import View, clean
 from structured_bandits.service.rendering import rendered
 from structured_bandits.structures.base import Structure
 
@@ -43,7 +44,9 @@ class QueryLinks:
 
     def truth(self, model: Any) -> str:
         """Return the address with another truth; a mean that was moved goes back to its place."""
-        return f"?{query_of(self._structure, self._choice, truth=model, mean=None)}"
+        choice = self._choice
+        other = choice.truth if model == choice.other else choice.other  # two models stay two
+        return f"?{query_of(self._structure, choice, truth=model, other=other, mean=None)}"
 
     def other(self, model: Any) -> str:
         """Return the address that compares the truth with this model."""
@@ -137,7 +140,7 @@ def fields_of(view: View) -> dict[str, Any]:
     """Return what the fields of the page hold, and the words around them."""
     structure, choice = view.structure, view.choice
     models = view.explorer.listed.models
-    few = structure.kind != "curves" and len(models) <= MOST_OPTIONS
+    few = has_rows(structure) and len(models) <= MOST_OPTIONS
     own = float(view.explorer.moved_means(choice)[choice.moved])
     cells = structure.cells
     return {
@@ -168,29 +171,6 @@ def _typed_label(structure: Any) -> str:
     if has_rows(structure):
         return f"the number of the model, 0 to {len(structure.model_names) - 1:,}"
     return "parameter" if structure.kind == "curves" else "its means, separated by commas"
-
-
-def about_text(structure: Any) -> str:
-    """Return what the structure is, in a sentence."""
-    arms, best = structure.n_arms, len(structure.best_arms)
-    if has_rows(structure):
-        what = f"A table of {len(structure.model_names):,} models and {arms} arms"
-    elif structure.kind == "curves":
-        what = f"{arms} arms whose means depend on one parameter"
-    else:
-        what = f"{arms} arms and infinitely many models"
-    return f"{what}; {best} of the arms {'are' if best > 1 else 'is'} best in some model."
-
-
-def outside_text(structure: Structure) -> str:
-    """Return what to say if the structure has means that its rewards cannot have."""
-    if family_of(structure) == "bernoulli":
-        return ""
-    low, high = structure.range_of_rewards
-    return (
-        f"Some means lie outside the range of the rewards, {low:g} to {high:g}. If the rewards have "
-        "another range, declare it (reward_range); here they are taken as Gaussian."
-    )
 
 
 def _refused(request: Request, error: StructuredBanditsError, status: int) -> Response:
