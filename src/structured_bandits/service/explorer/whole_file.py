@@ -161,7 +161,7 @@ def _shift(view: View, arm: int, mean: float, truth: Any) -> Shift:
 def _marks(keys: list[str]) -> str:
     """Return the rules that mark the model that is shown in the map, the first one to begin with."""
     look = "{ border-left-color: var(--c2); font-weight: 650; }"
-    rules = [f'main:not(:has(.truth:target)) [data-model="{keys[0]}"] > th {look}']
+    rules = [f'main:not(:has(.case:target)) [data-model="{keys[0]}"] > th {look}']
     rules += [
         f'main:has(#model-{place}:target) [data-model="{key}"] > th {look}'
         for place, key in enumerate(keys)
