@@ -27,14 +27,7 @@ from structured_bandits.errors import (
     ParameterError,
     RewardError,
 )
-from structured_bandits.live.ahead import (
-    NO_ARM,
-    LookAhead,
-    assumed_results,
-    next_pull,
-    note_away,
-    plan_ahead,
-)
+from structured_bandits.live.ahead import LookAhead, assumed_results, note_away, plan_ahead
 from structured_bandits.live.available import allowed_arms
 from structured_bandits.live.bounds import open_box, shown_intervals
 from structured_bandits.live.in_order import WaitingResults
@@ -42,6 +35,7 @@ from structured_bandits.live.likely import likely_models, rewards_of
 from structured_bandits.live.logs import Learned, read_log
 from structured_bandits.live.pending import (
     EXTRA,
+    FORCED,
     PLAN,
     REASONS,
     RESTRICTED,
@@ -51,6 +45,14 @@ from structured_bandits.live.pending import (
 from structured_bandits.live.restricted import optimistic_arm
 from structured_bandits.live.results import check_total, checked_results, checked_reward
 from structured_bandits.live.saved import read_snapshot
+from structured_bandits.live.serving import (
+    NO_ARM,
+    NOTHING_WANTED,
+    ORDERS,
+    Served,
+    drawn_pull,
+    next_pull,
+)
 from structured_bandits.live.snapshot import from_snapshot, to_snapshot
 from structured_bandits.live.suspicion import Suspicion
 from structured_bandits.live.view import describe
@@ -71,7 +73,10 @@ class Decision(NamedTuple):
 
     `reason` says why this arm was chosen. "plan": it is the next one of the plan. "extra": it goes
     beyond the plan, because rewards of the plan were still out. "restricted": no arm that the plan
-    wanted was available.
+    wanted was available. "forced": `force` was called for it, and the plan did not want it.
+
+    `propensity` is the probability with which the agent drew this arm from its plan. It is known only of
+    agents with `order="drawn"` whose policy does not draw by itself, and is None otherwise.
     """
 
     id: int
@@ -79,6 +84,7 @@ class Decision(NamedTuple):
     name: str
     extra: bool
     reason: str = "plan"
+    propensity: float | None = None
 
 
 class Agent:
@@ -93,6 +99,12 @@ class Agent:
     If a policy with a horizon is asked for more pulls than that, it goes on, with a warning the first
     time.
 
+    `order` says how the pulls of a plan are handed out. "turn": the arms take turns, as in the
+    simulation. "drawn": each pull that the plan still wants is equally likely to be the next, so that
+    nothing else that changes over the day can be mistaken for an effect of the arm, and each decision
+    says how probable it was. The plan ends with the same numbers of pulls; that regret is constant
+    (docs/mathematics.md) is proved for arms that take turns.
+
     One agent must not be used by several threads at the same time; several agents may share a structure.
 
     >>> import structured_bandits as sb
@@ -106,8 +118,11 @@ class Agent:
     ((), 0)
     """
 
-    def __init__(self, policy: PolicyLike, seed: int = 0) -> None:
+    def __init__(self, policy: PolicyLike, seed: int = 0, order: str = "turn") -> None:
         self._prepare(policy)
+        if order not in ORDERS:
+            raise ParameterError(f"order={order!r}: accepted are {', '.join(map(repr, ORDERS))}")
+        self.order = order
         self._rng = np.random.Generator(np.random.PCG64(checked_count("seed", seed, least=0)))
         self._make_plan()
 
@@ -193,6 +208,40 @@ class Agent:
         if not self._lacks_rewards():
             self._make_plan()
 
+    def tell_totals(self, decision_ids: Collection[int], sums: Any, squares: Any = None) -> None:
+        """Tell the results of several decisions at once: the sum of their rewards for each arm.
+
+        How often each arm was pulled follows from the decisions. `squares` are as in `learn`. The
+        results count at once, whatever is still out, so which decisions are told together must not
+        depend on their rewards.
+        """
+        several = [self._find(each) for each in dict.fromkeys(decision_ids)]
+        pulls = np.bincount([each.arm for each in several], minlength=len(self._quota))
+        seen = self._checked(pulls, sums, squares)
+        if not several:
+            return
+        within = True
+        for pending in several:
+            within = within and self._is_planned(pending)
+            self._forget(pending)
+            self._told[pending.arm] += self._is_planned(pending)
+        self._take_in(seen)
+        self._settle_waiting()
+        self._left = int(np.maximum(self._quota - self._told, 0).sum())
+        if self._overturned or not within or not self._lacks_rewards():
+            self._make_plan()
+
+    def force(self, arm: int | str) -> Decision:
+        """Return a decision for an arm that was chosen from outside, such as the arm of a control group.
+
+        Its reward counts like all others. If the plan wants a pull of this arm, the decision is that
+        pull.
+        """
+        chosen = index_of(arm, self._names, "arm")
+        serves = self._holds and self._in_plan == len(self._pending)
+        wanted = serves and self._handed[chosen] < self._quota[chosen]
+        return self._hand_out(chosen, PLAN if wanted else FORCED, None)
+
     def cancel(self, decision_id: int) -> None:
         """Take a decision back because its reward will not come; the plan asks for this pull again."""
         pending = self._find(decision_id)
@@ -269,21 +318,9 @@ class Agent:
             log = read_log(pulls, self._names, self._range)
             self.learn(log.pulls, log.sums, log.squares)
             return log.learned(self._names)
-        if squares is None and getattr(self.policy, "family", None) == "bernoulli":
-            squares = sums
-        if squares is None and getattr(self.policy, "needs_squares", False):
-            raise RewardError(
-                f"squares=None: {type(self.policy).__name__} needs the sums of squared rewards"
-            )
-        seen = checked_results(pulls, sums, squares, len(self._quota), self._range)
-        count = sum(map(int, seen.pulls))
-        check_total(self._t, count)
-        if count:
-            self._observe(seen)
-            for total, part in zip(self._seen, seen, strict=True):
-                np.add(total, part, out=total)
-            self._t += count
-            self._settle_many(seen)
+        seen = self._checked(pulls, sums, squares)
+        if seen.pulls.any():
+            self._take_in(seen)
             self._make_plan()
             self._warn_beyond_horizon("has the results of {} pulls")
         return None
@@ -455,14 +492,18 @@ class Agent:
         """Hand out the next arm among those allowed (all if None)."""
         if not self._holds:  # the policy failed to plan the last time
             self._make_plan()
-        arm, reason, served = NO_ARM, PLAN, False
+        chosen, reason, served = NOTHING_WANTED, PLAN, False
         if self._in_plan == len(self._pending):  # the plan reckons with all that is out
-            arm = next_pull(self._quota, self._handed, allowed)
-            served = arm != NO_ARM or self._wants_more()
+            chosen = self._next_of(self._quota, self._handed, allowed)
+            served = chosen.arm != NO_ARM or self._wants_more()
         if not served:
-            arm, reason = self._next_ahead(allowed), EXTRA
-        if arm == NO_ARM and allowed is not None:
-            arm, reason = self._restricted(allowed), RESTRICTED
+            chosen, reason = self._next_ahead(allowed), EXTRA
+        if chosen.arm == NO_ARM and allowed is not None:
+            chosen, reason = Served(self._restricted(allowed), self._certain), RESTRICTED
+        return self._hand_out(chosen.arm, reason, chosen.propensity)
+
+    def _hand_out(self, arm: int, reason: int, propensity: float | None) -> Decision:
+        """Note a decision as one whose reward is out."""
         pending = Pending(self._next_id, arm, self._plans, reason)
         self._next_id += 1
         self._pending.add(pending)
@@ -474,7 +515,7 @@ class Agent:
         else:
             self._ahead = None  # it does not reckon with this decision
         self._warn_beyond_horizon("is asked for pull number {}")
-        return self._decision(pending)
+        return self._decision(pending, propensity)
 
     def _is_beyond(self) -> bool:
         """Were more pulls made or asked for than the policy is tuned for?"""
@@ -489,9 +530,23 @@ class Agent:
         pulls = self._t + len(self._pending)
         warn_user(beyond_horizon(name, self._horizon, happening.format(pulls)), HorizonWarning)
 
-    def _decision(self, pending: Pending) -> Decision:
+    def _decision(self, pending: Pending, propensity: float | None = None) -> Decision:
         arm, reason = pending.arm, pending.reason
-        return Decision(pending.id, arm, self._names[arm], reason == EXTRA, REASONS[reason])
+        name, extra = self._names[arm], reason == EXTRA
+        return Decision(pending.id, arm, name, extra, REASONS[reason], propensity)
+
+    @property
+    def _certain(self) -> float | None:
+        """The propensity of a decision that follows from what was seen; the policy's draws hide it."""
+        drawn = self.order == "drawn" and not getattr(self.policy, "randomised", False)
+        return 1.0 if drawn else None
+
+    def _next_of(self, quota: Ints, handed: Ints, allowed: Flags | None) -> Served:
+        """Return the next arm of a plan, in the order of this agent."""
+        if self.order == "turn":
+            return Served(next_pull(quota, handed, allowed), None)
+        served = drawn_pull(quota, handed, allowed, self._rng)
+        return served if self._certain else Served(served.arm, None)
 
     def _wants_more(self) -> bool:
         """Has the plan pulls that were not handed out? If nothing is out, it has."""
@@ -499,19 +554,19 @@ class Agent:
             return True
         return next_pull(self._quota, self._handed, ~self._parked) != NO_ARM
 
-    def _next_ahead(self, allowed: Flags | None) -> int:
+    def _next_ahead(self, allowed: Flags | None) -> Served:
         """Return the next allowed arm beyond the plan, NO_ARM if none of its arms is allowed."""
         ahead = self._ahead
         if ahead is None or next_pull(*ahead, None) == NO_ARM:
             ahead = plan_ahead(
                 self.policy, self._state, self._t, self._assumed(), self._parked, self._rng
             )
-        arm = next_pull(*ahead, allowed)
-        if arm != NO_ARM:
-            ahead.handed[arm] += 1
+        chosen = self._next_of(*ahead, allowed)
+        if chosen.arm != NO_ARM:
+            ahead.handed[chosen.arm] += 1
         draws = getattr(self.policy, "randomised", False)  # then each decision is drawn by itself
         self._ahead = None if draws else ahead
-        return arm
+        return chosen
 
     def _restricted(self, allowed: Flags) -> int:
         """Return the most promising of the allowed arms, of which no plan wants one."""
@@ -579,6 +634,26 @@ class Agent:
         overturned = take_in(self._state, one)
         one.pulls[arm], one.sums[arm], one.squares[arm] = 0, 0.0, 0.0
         return bool(overturned)
+
+    def _checked(self, pulls: Any, sums: Any, squares: Any) -> Seen:
+        """Return results of many pulls if they can be that, and if they are all that is needed."""
+        if squares is None and getattr(self.policy, "family", None) == "bernoulli":
+            squares = sums
+        if squares is None and getattr(self.policy, "needs_squares", False):
+            raise RewardError(
+                f"squares=None: {type(self.policy).__name__} needs the sums of squared rewards"
+            )
+        seen = checked_results(pulls, sums, squares, len(self._quota), self._range)
+        check_total(self._t, sum(map(int, seen.pulls)))
+        return seen
+
+    def _take_in(self, seen: Seen) -> None:
+        """Learn the results of many pulls; planning is left to the caller."""
+        self._observe(seen)
+        for total, part in zip(self._seen, seen, strict=True):
+            np.add(total, part, out=total)
+        self._t += sum(map(int, seen.pulls))
+        self._settle_many(seen)
 
     def _observe(self, seen: Seen) -> None:
         """Hand results of all arms to the policy; they are settled at once."""

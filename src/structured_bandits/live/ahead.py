@@ -20,23 +20,12 @@ from structured_bandits.policies.form import check_plan
 from structured_bandits.policies.phases import MOST_PULLS, Presence
 from structured_bandits.protocol import Now, Seen
 
-NO_ARM = -1
-
 
 class LookAhead(NamedTuple):
     """A plan beyond the plan."""
 
     quota: Ints
     handed: Ints  # how much of it was handed out, by arm
-
-
-def next_pull(quota: Ints, handed: Ints, allowed: Flags | None) -> int:
-    """Return the next arm of a plan in round-robin order, NO_ARM if it wants none that is allowed."""
-    waiting = np.where(handed < quota, handed, MOST_PULLS)
-    if allowed is not None:
-        waiting[~allowed] = MOST_PULLS
-    arm = int(waiting.argmin())  # who has had least
-    return arm if waiting[arm] < MOST_PULLS else NO_ARM
 
 
 def assumed_results(seen: Seen, counts: Sequence[int], allowed: Range) -> Seen:

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 ANSWERED = -1  # instead of an arm
 
-#: Why an arm was given: it is the plan's next, rewards were out and so it went beyond the plan, or none
-#: of the arms that the plan wants was available. Columns and snapshots hold the places in this tuple.
-REASONS = ("plan", "extra", "restricted")
-PLAN, EXTRA, RESTRICTED = range(3)
+#: Why an arm was given: it is the plan's next, rewards were out and so it went beyond the plan, none of
+#: the arms that the plan wants was available, or it was chosen from outside. Columns and snapshots hold
+#: the places in this tuple.
+REASONS = ("plan", "extra", "restricted", "forced")
+PLAN, EXTRA, RESTRICTED, FORCED = range(4)
 
 
 class Pending(NamedTuple):

@@ -22,6 +22,7 @@ from structured_bandits.live.ahead import LookAhead
 from structured_bandits.live.learned import learned_arrays, names_learned
 from structured_bandits.live.pending import PLAN, REASONS
 from structured_bandits.live.results import check_squares, checked_results, checked_reward
+from structured_bandits.live.serving import ORDERS
 from structured_bandits.live.snapshot_1 import from_first
 from structured_bandits.live.snapshot_2 import from_second
 from structured_bandits.policies.base import POLICIES
@@ -58,6 +59,7 @@ def to_snapshot(agent: Agent) -> str:
         },
         "ahead": agent._ahead
         and {name: values.tolist() for name, values in agent._ahead._asdict().items()},
+        "order": agent.order,
         "parked": list(agent.parked),
         "counters": {name: getattr(agent, f"_{name}") for name in COUNTERS},
         "pending": agent._pending.columns(),
@@ -76,6 +78,7 @@ def from_snapshot(agent: Agent, text: str) -> None:
         _restore_results(agent, content["seen"])
         _restore_state(agent, content["state"])
         _restore_generator(agent, content["generator"])
+        agent.order = _order(content.get("order", ORDERS[0]))  # 0.2.0 wrote none at first
         for name in COUNTERS:
             setattr(agent, f"_{name}", _whole(name, content["counters"][name], MOST_PULLS))
         _restore_pending(agent, content["pending"])
@@ -87,6 +90,12 @@ def from_snapshot(agent: Agent, text: str) -> None:
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, RewardError) as error:
         kind = "" if isinstance(error, (ValueError, RewardError)) else f"{type(error).__name__} "
         raise FileFormatError(f"the snapshot is damaged: {kind}{error}") from None
+
+
+def _order(saved: Any) -> str:
+    if saved not in ORDERS:
+        raise ValueError(f"order: {saved!r}")
+    return str(saved)
 
 
 def _shared(policy: Any) -> dict[str, str]:
@@ -184,8 +193,9 @@ def _check_identity(saved: Any, policy: Any) -> None:
 def _fits(key: str, saved: Any, given: Any, policy: Any) -> bool:
     if saved == given:
         return True
-    if key == "structure" and policy.structure is not None:
-        return saved in policy.structure.fingerprints
+    structure = getattr(policy, "structure", None)
+    if key == "structure" and structure is not None:
+        return saved in structure.fingerprints
     if key == "parameters" and saved == repr(policy):  # as version 1 wrote users' own policies
         return True
     if key == "parameters" and isinstance(saved, dict) and isinstance(given, dict):

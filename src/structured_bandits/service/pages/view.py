@@ -1,0 +1,98 @@
+"""What the templates are filled with, as functions of what was read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from structured_bandits.service.events import Event
+from structured_bandits.service.messages import ModelsView, State, Summary
+from structured_bandits.service.pages import panels
+from structured_bandits.service.pages.curves import curves
+from structured_bandits.service.pages.first_steps import (
+    FIRST_SPEC,
+    curl_line,
+    python_lines,
+    shell_lines,
+)
+from structured_bandits.service.pages.log_lines import log_lines
+from structured_bandits.service.pages.words import (
+    FALLBACKS,
+    FILTERS,
+    STATES,
+    alarm_meaning,
+)
+from structured_bandits.service.rendering import environment
+
+
+def state_css(state: str) -> str:
+    """Return the class of a state's badge."""
+    return STATES[state][0] if state in STATES else ""
+
+
+def state_words(state: str) -> str:
+    """Say what a state means."""
+    return STATES[state][1] if state in STATES else ""
+
+
+environment.filters.update(FILTERS)
+environment.globals.update(
+    alarm_meaning=alarm_meaning,
+    fallbacks=FALLBACKS,
+    state_css=state_css,
+    state_words=state_words,
+)
+
+
+def list_page(seen: Sequence[Summary], address: str, closed: bool) -> dict[str, Any]:
+    """Return what the list of experiments shows; without any, how to create the first."""
+    url = f"{address}/v1/experiments/drinks"
+    return {
+        "experiments": seen,
+        "first_spec": json.dumps(FIRST_SPEC, indent=2),
+        "first_curl": curl_line("PUT", url, {"spec": FIRST_SPEC}, closed),
+    }
+
+
+def experiment_page(
+    state: State, rows: Sequence[Event], address: str, may_act: bool, closed: bool
+) -> dict[str, Any]:
+    """Return what the page of an experiment shows."""
+    arms, axis, left_out = panels.arm_rows(state)
+    return {
+        "state": state,
+        "path": f"/experiments/{state.name}",
+        "may_act": may_act,
+        "closed": closed,
+        "tiles": panels.tiles(state),
+        "arms": arms,
+        "axis": axis,
+        "arms_left_out": left_out,
+        "plan": panels.plan_of(state.arms),
+        "charts": curves(state),
+        "versus": panels.versus(state),
+        "model_bars": panels.model_bars(state),
+        "models_words": models_words(state.models),
+        "missing_words": panels.missing_words(state),
+        "oldest": panels.oldest(state),
+        "log": log_lines(rows, [arm.name for arm in state.arms]),
+        "python_lines": python_lines(state, address, closed),
+        "shell_lines": shell_lines(state, address, closed),
+    }
+
+
+def models_words(models: ModelsView | None) -> str:
+    """Say how many models fit."""
+    if models is None or models.fitting is None:
+        return "How many models fit is not counted for this structure."
+    if models.fitting == 0:
+        return "No model is within the intervals of all arms now."
+    of_all = "" if models.total is None else f" of {models.total:,}"
+    fit = "fits" if models.fitting == 1 else "fit"
+    return f"{models.fitting:,}{of_all} {fit} the intervals of all arms."
+
+
+def panels_etag(state: State, may_act: bool) -> str:
+    """Return a mark that changes when the panels do."""
+    return panels.etag(state, may_act)

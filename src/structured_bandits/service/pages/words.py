@@ -1,0 +1,175 @@
+"""Numbers, times and alarms as people read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from structured_bandits.live.words import counted
+from structured_bandits.text_tables import number, printable
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
+LONG = 1.5 * DAY  # of a chart: beyond it days are told, not hours
+
+
+class Meaning(NamedTuple):
+    """An alarm in a few words, what it means, and what to do about it."""
+
+    title: str
+    means: str
+    do: str
+
+
+ALARMS = {
+    "structure": Meaning(
+        "The rewards refute the structure",
+        "If the structure were right and the mean rewards did not change, rewards like these would "
+        "almost never be seen. Either no model of the structure is the truth, or the world has changed "
+        "since the experiment began.",
+        "Look at the arms that are named: their rewards are furthest from what the structure allows. "
+        "Then begin a new version, with a structure that allows these means, or, if the world has "
+        "changed, with recent data only.",
+    ),
+    "clock": Meaning(
+        "The clock of the server jumped",
+        "The wall clock and the steady clock of this computer disagree by more than a minute. No "
+        "reward is taken as missing until they agree again, so nothing expires by mistake.",
+        "Check the time service of the computer. When the two clocks have agreed for ten minutes the "
+        "alarm ends by itself.",
+    ),
+    "horizon": Meaning(
+        "The experiment runs beyond its horizon",
+        "The policy was tuned for fewer decisions than were made. It goes on, but what is promised for "
+        "its horizon no longer holds.",
+        "Begin a new version with a longer horizon, which carries the rewards over; or stop asking and "
+        "use the best arm.",
+    ),
+    "read-only": Meaning(
+        "Nothing can be written",
+        "The log could not be written, so no decision is made and no reward is accepted: they would be "
+        "lost. What was acknowledged before is safe.",
+        "See whether the disk is full or failing, or the database is gone; then restart the service.",
+    ),
+    "empty": Meaning(
+        "No model fits the rewards",
+        "No model of the structure lies within the confidence intervals of all arms. This happens now "
+        "and then by chance, and more and more often if the structure is wrong.",
+        "Watch the evidence against the structure, below. If it grows, the structure is wrong.",
+    ),
+    "replay": Meaning(
+        "After the restart some decisions could not be derived again",
+        "The log is complete and all rewards count. But this program would have chosen other arms than "
+        "the log says, as happens after an upgrade, so the logged arms were kept.",
+        "After an upgrade: nothing. Otherwise run structured-bandits verify, and report what it says.",
+    ),
+}
+UNKNOWN_ALARM = Meaning("Something needs a look", "", "")
+
+FALLBACKS = {
+    "klucb": "every arm is judged by its own rewards alone (KL-UCB), on all data",
+    "control": "the control arm is shown to everyone",
+    "none": "the policy plays on, and the alarm is only shown",
+}
+
+STATES = {
+    "running": ("good", "Arms are chosen by the policy and every reward counts."),
+    "paused": (
+        "open",
+        "Asks get the default arm, if there is one, and are not learned from. Rewards of earlier "
+        "decisions still count.",
+    ),
+    "read-only": ("bad", "Nothing can be written: asks and rewards are refused."),
+}
+
+
+def alarm_meaning(kind: str) -> Meaning:
+    """Return what an alarm means; one that is not known has only the text that came with it."""
+    return ALARMS.get(kind, UNKNOWN_ALARM)
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in the unit in which people would say it.
+
+    >>> duration(0.4), duration(59), duration(90), duration(7200), duration(86_400 * 3)
+    ('0.4 s', '59 s', '1.5 min', '2 h', '3 days')
+    """
+    if seconds < MINUTE:
+        return f"{number(seconds, 2 if seconds < 10 else 3)} s"
+    for size, unit, until in ((MINUTE, "min", HOUR), (HOUR, "h", 2 * DAY)):
+        if seconds < until:
+            return f"{number(seconds / size, 2 if seconds < 10 * size else 3)} {unit}"
+    return f"{number(seconds / DAY, 3)} days"
+
+
+def moment(at: int) -> str:
+    """Return a time given in milliseconds since 1970.
+
+    >>> moment(1_700_000_000_000)
+    '2023-11-14 22:13:20 UTC'
+    """
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def place_in_time(at: float, span_seconds: float) -> str:
+    """Return a time at a chart that spans so many seconds: days, hours or seconds.
+
+    >>> [place_in_time(1.7e12, span) for span in (60, 7200, 1e6)]
+    ['22:13:20', '22:13', '14 Nov']
+    """
+    then = datetime.fromtimestamp(at / 1000, UTC)
+    if span_seconds >= LONG:
+        return f"{then.day} {then:%b}"
+    return f"{then:%H:%M:%S}" if span_seconds < 10 * MINUTE else f"{then:%H:%M}"
+
+
+def figure(value: float | None) -> str:
+    """Return a number, or a dash for one that is not known.
+
+    >>> figure(None), figure(0.123456)
+    ('–', '0.1235')
+    """
+    return "–" if value is None else number(value)
+
+
+def span(low: float | None, high: float | None) -> str:
+    """Return an interval; an end that is not known is open.
+
+    >>> span(0.1, 0.30001), span(None, 2.0), span(None, None)
+    ('0.1 to 0.3', 'up to 2', 'not known')
+    """
+    if low is None or high is None:
+        known = "" if low is None else f"from {number(low)}"
+        return known or ("not known" if high is None else f"up to {number(high)}")
+    return f"{number(low)} to {number(high)}"
+
+
+def of_total(part: int | None, total: int | None) -> str:
+    """Return a part of a total.
+
+    >>> of_total(3, 12_000), of_total(3, None), of_total(None, None)
+    ('3 of 12,000', '3', '–')
+    """
+    if part is None:
+        return "–"
+    return f"{part:,}" if total is None else f"{part:,} of {total:,}"
+
+
+def p_value(value: float) -> str:
+    """Return a p-value; of a tiny one only that it is tiny.
+
+    >>> p_value(0.034), p_value(1e-9)
+    ('0.034', 'below 0.0001')
+    """
+    return number(value, 2) if value >= 1e-4 else "below 0.0001"
+
+
+FILTERS = {
+    "count": lambda value: f"{value:,}",
+    "counted": counted,
+    "duration": duration,
+    "figure": figure,
+    "moment": moment,
+    "p_value": p_value,
+    "printable": printable,
+    "span": span,
+}

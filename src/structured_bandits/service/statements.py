@@ -1,0 +1,78 @@
+"""The statements of the store, which SQLite and PostgreSQL understand alike.
+
+Placeholders are `?` here. Where the two differ, a word in braces stands for each one's own: {bytes} is
+the type for bytes, {real} that for numbers of 64 bits, {int} that for whole ones, {tail} what SQLite
+adds so that a table is stored in the order of its key.
+"""
+
+from __future__ import annotations
+
+COLUMNS = "seq, kind, at, decision, n, arm, value, key, body, chain"
+
+SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE structure(fingerprint TEXT PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE experiment(id {int} PRIMARY KEY, name TEXT NOT NULL UNIQUE, current {int} NOT NULL);
+CREATE TABLE version(
+    id {int} PRIMARY KEY, experiment {int} NOT NULL, number {int} NOT NULL, uid TEXT NOT NULL UNIQUE,
+    spec TEXT NOT NULL, structure TEXT NOT NULL, made_at {int} NOT NULL,
+    head {int} NOT NULL, chain {bytes} NOT NULL, closed {int} NOT NULL, UNIQUE(experiment, number));
+CREATE TABLE event(
+    version {int} NOT NULL, seq {int} NOT NULL, kind TEXT NOT NULL, at {int} NOT NULL,
+    decision {int}, n {int}, arm {int}, value {real}, key TEXT, body TEXT, chain {bytes} NOT NULL,
+    PRIMARY KEY(version, seq)){tail};
+CREATE UNIQUE INDEX outcome ON event(version, decision) WHERE kind IN ('tell', 'cancel', 'expire');
+CREATE UNIQUE INDEX late ON event(version, decision) WHERE kind = 'late';
+CREATE UNIQUE INDEX asked ON event(version, decision) WHERE kind = 'ask';
+CREATE UNIQUE INDEX request ON event(version, key) WHERE key IS NOT NULL;
+CREATE TABLE snapshot(
+    version {int} NOT NULL, seq {int} NOT NULL, digest {bytes} NOT NULL, state {bytes} NOT NULL,
+    anchor {int} NOT NULL, PRIMARY KEY(version, seq));
+CREATE TABLE token(
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, hash {bytes} NOT NULL, role TEXT NOT NULL,
+    experiments TEXT NOT NULL, made_at {int} NOT NULL, revoked_at {int});
+"""
+
+# Writing. The first one of each transaction changes one row only if the epoch is still ours.
+CHECK_EPOCH = "UPDATE meta SET value = value WHERE key = 'epoch' AND value = ?"
+EVENT = f"INSERT INTO event(version, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+HEAD = "UPDATE version SET head = ?, chain = ? WHERE id = ?"
+EXPERIMENT = (
+    "INSERT INTO experiment(id, name, current) VALUES (?, ?, ?) "
+    "ON CONFLICT(id) DO UPDATE SET current = excluded.current"
+)
+VERSION = "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+STRUCTURE = "INSERT INTO structure VALUES (?, ?) ON CONFLICT(fingerprint) DO NOTHING"
+CLOSED = "UPDATE version SET closed = 1 WHERE id = ?"
+SNAPSHOT = "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?)"
+DROP_SNAPSHOT = "DELETE FROM snapshot WHERE version = ? AND seq = ?"
+TOKEN = (
+    "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT(id) DO UPDATE SET revoked_at = excluded.revoked_at"
+)
+SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
+
+# Reading.
+GET_META = "SELECT value FROM meta WHERE key = ?"
+EXPERIMENTS = "SELECT id, name, current FROM experiment ORDER BY id"
+VERSIONS = (
+    "SELECT id, experiment, number, uid, spec, structure, made_at, head, chain, closed "
+    "FROM version ORDER BY id"
+)
+BODY = "SELECT body FROM structure WHERE fingerprint = ?"
+EVENTS = f"SELECT {COLUMNS} FROM event WHERE version = ? AND seq > ? ORDER BY seq LIMIT ?"
+OUTCOME = (
+    f"SELECT {COLUMNS} FROM event "
+    "WHERE version = ? AND decision = ? AND kind IN ('tell', 'cancel', 'expire')"
+)
+LATE = f"SELECT {COLUMNS} FROM event WHERE version = ? AND decision = ? AND kind = 'late'"
+ASKED = (
+    f"SELECT {COLUMNS} FROM event WHERE version = ? AND decision <= ? AND kind = 'ask' "
+    "ORDER BY decision DESC LIMIT 1"
+)
+BY_KEY = f"SELECT {COLUMNS} FROM event WHERE version = ? AND key = ?"
+SNAPSHOTS = (
+    "SELECT version, seq, digest, state, anchor FROM snapshot WHERE version = ? ORDER BY seq DESC"
+)
+SNAPSHOT_NUMBERS = "SELECT seq, anchor FROM snapshot WHERE version = ?"
+TOKENS = "SELECT id, name, hash, role, experiments, made_at, revoked_at FROM token ORDER BY made_at"

@@ -1,0 +1,180 @@
+"""What the service keeps, and what every database under it can do.
+
+One process owns a store. It writes through one connection, in transactions that contain everything that
+was decided while the last one was being written. Each transaction checks the store's epoch, which rises
+when another process takes over: a process that was replaced cannot write any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.service.events import Event
+
+SCHEMA = 1
+KEPT_SNAPSHOTS = 3  # of each version; besides those that follow a change of the code
+PAGE = 10_000  # rows that are read at once
+
+
+class StoreError(StructuredBanditsError):
+    """The store cannot be used as it is."""
+
+
+class OwnedElsewhereError(StoreError):
+    """Another process owns the store."""
+
+
+class ExperimentRow(NamedTuple):
+    """An experiment: its name and the version that is asked."""
+
+    id: int
+    name: str
+    current: int  # id of a version
+
+
+class VersionRow(NamedTuple):
+    """A version of an experiment, and the end of its log."""
+
+    id: int
+    experiment: int
+    number: int  # from 1
+    uid: str
+    spec: str  # JSON, without its structure
+    structure: str  # the fingerprint of its structure
+    made_at: int
+    head: int  # the number of the last row
+    chain: bytes  # its hash
+    closed: int = 0  # 1 if nothing will follow
+
+
+class Saved(NamedTuple):
+    """A snapshot: the state after row `seq`."""
+
+    version: int
+    seq: int
+    digest: bytes
+    state: bytes
+    anchor: int = 0  # 1: the first one after the code has changed: never thinned out
+
+
+class TokenRow(NamedTuple):
+    """A token; of its secret only a hash is kept."""
+
+    id: str
+    name: str
+    hash: bytes
+    role: str
+    experiments: str  # JSON: a list of names, or null for all
+    made_at: int
+    revoked_at: int | None = None
+
+
+@dataclass
+class Changes:
+    """What one transaction writes."""
+
+    events: list[tuple[int, Event]] = field(default_factory=list)  # with the id of the version
+    experiments: list[ExperimentRow] = field(
+        default_factory=list
+    )  # new, or another current version
+    versions: list[VersionRow] = field(default_factory=list)
+    structures: list[tuple[str, str]] = field(default_factory=list)  # fingerprint, JSON
+    closed: list[int] = field(default_factory=list)  # versions
+    snapshots: list[Saved] = field(default_factory=list)
+    tokens: list[TokenRow] = field(default_factory=list)  # new, or revoked
+
+    def __len__(self) -> int:
+        return sum(map(len, vars(self).values()))
+
+    def heads(self) -> dict[int, tuple[int, bytes]]:
+        """Return the last row of each version: its number and hash."""
+        return {version: (event.seq, event.chain) for version, event in self.events}
+
+
+class Store(Protocol):
+    """A database under the service."""
+
+    where: str  # for people: the file, or the address without a password
+
+    def claim(self) -> int:
+        """Become the owner; return the new epoch. Raises OwnedElsewhereError."""
+
+    def commit(self, changes: Changes) -> None:
+        """Write everything or nothing; when this returns, it outlives a loss of power."""
+
+    def reopen(self) -> None:
+        """Drop all connections and open new ones, after a commit that failed; still the owner."""
+
+    def close(self) -> None:
+        """Give the store up."""
+
+    def beat(self) -> None:
+        """Say that the owner is alive, where another process watches that."""
+
+    def experiments(self) -> list[ExperimentRow]:
+        """Return all experiments."""
+
+    def versions(self) -> list[VersionRow]:
+        """Return all versions, in the order in which they were made."""
+
+    def structure(self, fingerprint: str) -> str:
+        """Return the description of a structure as JSON."""
+
+    def events(self, version: int, after: int = 0, limit: int = PAGE) -> list[Event]:
+        """Return rows in order, those with higher numbers than `after`."""
+
+    def outcome(self, version: int, decision: int) -> Event | None:
+        """Return what became of a decision: the row that tells, cancels or expires it."""
+
+    def late(self, version: int, decision: int) -> Event | None:
+        """Return the row with which the reward of a cancelled decision came late."""
+
+    def asked(self, version: int, decision: int) -> Event | None:
+        """Return the row of the ask that gave a decision."""
+
+    def by_key(self, version: int, key: str) -> Event | None:
+        """Return the row with a key."""
+
+    def snapshots(self, version: int) -> list[Saved]:
+        """Return the snapshots of a version, the newest first."""
+
+    def tokens(self) -> list[TokenRow]:
+        """Return all tokens."""
+
+
+def all_events(store: Store, version: int, after: int = 0) -> Iterator[Event]:
+    """Yield all rows of a version after number `after`, a page at a time."""
+    while page := store.events(version, after):
+        yield from page
+        after = page[-1].seq
+
+
+def thinned(snapshots: Sequence[tuple[int, bool]], kept: int = KEPT_SNAPSHOTS) -> list[int]:
+    """Return which snapshots, given by number and whether they are anchors, are not needed.
+
+    >>> thinned([(10, True), (20, False), (30, False), (40, False), (50, False)])
+    [20]
+    """
+    newest = sorted((seq for seq, _ in snapshots), reverse=True)[:kept]
+    return [seq for seq, anchor in snapshots if not anchor and seq not in newest]
+
+
+def no_password(address: str) -> str:
+    """Return the address of a database without its password.
+
+    >>> no_password("postgresql://me:secret@db/shop")
+    'postgresql://me:…@db/shop'
+    """
+    scheme, separator, rest = address.partition("://")
+    user, at, place = rest.rpartition("@")
+    if not at:
+        return address
+    return f"{scheme}{separator}{user.partition(':')[0]}:…@{place}"
+
+
+def rows_of(cursor: Any, record: Any) -> list[Any]:
+    """Return the rows of a query as records."""
+    return [record(*row) for row in cursor.fetchall()]
