@@ -215,9 +215,8 @@ class Agent:
         results count at once, whatever is still out, so which decisions are told together must not
         depend on their rewards.
         """
+        seen = self._checked(self._pulls_of(decision_ids), sums, squares)
         several = [self._find(each) for each in dict.fromkeys(decision_ids)]
-        pulls = np.bincount([each.arm for each in several], minlength=len(self._quota))
-        seen = self._checked(pulls, sums, squares)
         if not several:
             return
         within = True
@@ -421,6 +420,69 @@ class Agent:
         tested again and again.
         """
         return self._suspicion.misfit()
+
+    @property
+    def log_e_value(self) -> float:
+        """The logarithm of the largest e-value so far (see `misfit`), 0 if there is none."""
+        return float(self._suspicion.watching.largest[0])
+
+    @property
+    def rewards(self) -> int:
+        """How many rewards were observed."""
+        return self._t
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The lowest and the highest reward that are accepted."""
+        return self._range
+
+    @property
+    def pending_count(self) -> int:
+        """How many rewards are out."""
+        return len(self._pending)
+
+    @property
+    def oldest_out(self) -> int | None:
+        """The lowest id of a decision whose reward is out, None if there is none."""
+        return self._pending.oldest()
+
+    def oldest_pending(self, before: int, most: int) -> list[int]:
+        """Return the ids of the oldest decisions that are out and below `before`, at most `most`."""
+        return self._pending.oldest_ids(before, most)
+
+    def pending_arm(self, decision_id: int) -> int | None:
+        """Return the arm of a decision whose reward is out, None if it is not."""
+        pending = self._pending.find(decision_id)
+        return None if pending is None else pending.arm
+
+    @property
+    def left_to_hand_out(self) -> int:
+        """How many pulls of the plan have not been handed out; 0 if asking goes beyond the plan."""
+        if not self._holds or self._in_plan != len(self._pending):
+            return 0
+        return int(np.where(self._parked, 0, np.maximum(self._quota - self._handed, 0)).sum())
+
+    @property
+    def parked_arms(self) -> Flags:
+        """A flag for each arm: is it parked?"""
+        return self._parked
+
+    @property
+    def next_id(self) -> int:
+        """The id of the next decision; that many have been handed out."""
+        return self._next_id
+
+    def chance(self, arm: int, available: Collection[int | str] | None = None) -> float | None:
+        """The probability with which the next `ask` draws this arm from the plan.
+
+        None where it is not known: if nothing is drawn, or the next decision goes beyond the plan.
+        """
+        if self._certain is None or not self._holds or self._in_plan != len(self._pending):
+            return None
+        wanted = np.maximum(self._quota - self._handed, 0)
+        wanted[~allowed_arms(available, self._names, self._parked)] = 0
+        total = int(wanted.sum())
+        return int(wanted[arm]) / total if total else None
 
     @property
     def extra_decisions(self) -> int:
@@ -634,6 +696,18 @@ class Agent:
         overturned = take_in(self._state, one)
         one.pulls[arm], one.sums[arm], one.squares[arm] = 0, 0.0, 0.0
         return bool(overturned)
+
+    def check_results(self, pulls: Any, sums: Any, squares: Any = None) -> None:
+        """Raise if `learn` would refuse these results."""
+        self._checked(pulls, sums, squares)
+
+    def check_totals(self, decision_ids: Collection[int], sums: Any, squares: Any = None) -> None:
+        """Raise if `tell_totals` would refuse these results."""
+        self._checked(self._pulls_of(decision_ids), sums, squares)
+
+    def _pulls_of(self, decision_ids: Collection[int]) -> Ints:
+        arms = [self._find(each).arm for each in dict.fromkeys(decision_ids)]
+        return np.bincount(np.array(arms, np.int64), minlength=len(self._quota))
 
     def _checked(self, pulls: Any, sums: Any, squares: Any) -> Seen:
         """Return results of many pulls if they can be that, and if they are all that is needed."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 ANSWERED = -1  # instead of an arm
@@ -83,6 +84,15 @@ class PendingDecisions:
         """Return the ids of the decisions that are out and were asked before this one."""
         end = bisect_left(self.ids, decision_id)
         return tuple(self.ids[place] for place in range(end) if self.arms[place] != ANSWERED)
+
+    def oldest_ids(self, before: int, most: int) -> list[int]:
+        """Return the lowest ids that are out and below `before`, at most `most`."""
+        oldest = self.oldest()
+        if oldest is None:
+            return []
+        end = bisect_left(self.ids, before)
+        places = (place for place in range(self._front, end) if self.arms[place] != ANSWERED)
+        return [self.ids[place] for place in islice(places, most)]
 
     def __len__(self) -> int:
         return len(self.ids) - self._answered

@@ -202,13 +202,13 @@ class SqliteStore:
         """Return the row with which the reward of a cancelled decision came late."""
         return self._one(sql.LATE, version, decision)
 
-    def asked(self, version: int, decision: int) -> Event | None:
-        """Return the row of the ask that gave a decision."""
-        return holding(self._one(sql.ASKED, version, decision), decision)
-
     def by_key(self, version: int, key: str) -> Event | None:
         """Return the row with a key."""
         return self._one(sql.BY_KEY, version, key)
+
+    def last_start(self, version: int, seq: int) -> Event | None:
+        """Return the last `start` up to row `seq`."""
+        return self._one(sql.LAST_START, version, seq)
 
     def snapshots(self, version: int) -> list[Saved]:
         """Return the snapshots of a version, the newest first."""
@@ -217,14 +217,6 @@ class SqliteStore:
     def tokens(self) -> list[TokenRow]:
         """Return all tokens."""
         return rows_of(self._reader().execute(sql.TOKENS), TokenRow)
-
-
-def holding(asked: Event | None, decision: int) -> Event | None:
-    """Return an ask if the decision is one of its own; those of paused experiments are negative."""
-    if asked is None or asked.decision is None:
-        return None
-    same_side = (asked.decision < 0) == (decision < 0)
-    return asked if same_side and decision < asked.decision + (asked.n or 1) else None
 
 
 def check_schema(where: str, found: str | None) -> None:

@@ -23,13 +23,13 @@ CREATE TABLE event(
     PRIMARY KEY(version, seq)){tail};
 CREATE UNIQUE INDEX outcome ON event(version, decision) WHERE kind IN ('tell', 'cancel', 'expire');
 CREATE UNIQUE INDEX late ON event(version, decision) WHERE kind = 'late';
-CREATE UNIQUE INDEX asked ON event(version, decision) WHERE kind = 'ask';
+CREATE INDEX start ON event(version, seq) WHERE kind = 'start';
 CREATE UNIQUE INDEX request ON event(version, key) WHERE key IS NOT NULL;
 CREATE TABLE snapshot(
     version {int} NOT NULL, seq {int} NOT NULL, digest {bytes} NOT NULL, state {bytes} NOT NULL,
     anchor {int} NOT NULL, PRIMARY KEY(version, seq));
 CREATE TABLE token(
-    id TEXT PRIMARY KEY, name TEXT NOT NULL, hash {bytes} NOT NULL, role TEXT NOT NULL,
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL, role TEXT NOT NULL,
     experiments TEXT NOT NULL, made_at {int} NOT NULL, revoked_at {int});
 """
 
@@ -66,11 +66,11 @@ OUTCOME = (
     "WHERE version = ? AND decision = ? AND kind IN ('tell', 'cancel', 'expire')"
 )
 LATE = f"SELECT {COLUMNS} FROM event WHERE version = ? AND decision = ? AND kind = 'late'"
-ASKED = (
-    f"SELECT {COLUMNS} FROM event WHERE version = ? AND decision <= ? AND kind = 'ask' "
-    "ORDER BY decision DESC LIMIT 1"
-)
 BY_KEY = f"SELECT {COLUMNS} FROM event WHERE version = ? AND key = ?"
+LAST_START = (
+    f"SELECT {COLUMNS} FROM event WHERE version = ? AND kind = 'start' AND seq <= ? "
+    "ORDER BY seq DESC LIMIT 1"
+)
 SNAPSHOTS = (
     "SELECT version, seq, digest, state, anchor FROM snapshot WHERE version = ? ORDER BY seq DESC"
 )

@@ -65,7 +65,7 @@ class TokenRow(NamedTuple):
 
     id: str
     name: str
-    hash: bytes
+    hash: str
     role: str
     experiments: str  # JSON: a list of names, or null for all
     made_at: int
@@ -132,11 +132,11 @@ class Store(Protocol):
     def late(self, version: int, decision: int) -> Event | None:
         """Return the row with which the reward of a cancelled decision came late."""
 
-    def asked(self, version: int, decision: int) -> Event | None:
-        """Return the row of the ask that gave a decision."""
-
     def by_key(self, version: int, key: str) -> Event | None:
         """Return the row with a key."""
+
+    def last_start(self, version: int, seq: int) -> Event | None:
+        """Return the last `start` up to row `seq`: it says which code wrote that row."""
 
     def snapshots(self, version: int) -> list[Saved]:
         """Return the snapshots of a version, the newest first."""

@@ -1,0 +1,211 @@
+"""From the log to the state: restarting, and checking that both agree.
+
+There are two levels. *Accounting*: pulls, sums and what is out follow from the rows alone, with any
+version of the library. *Decisions*: each logged arm is derived again, which needs the same code, because
+a policy may have been improved since. A `start` row says which code wrote the rows after it. When the
+code has changed, the rows after the last snapshot are replayed with their arms taken as they are, and a
+new snapshot is saved as an anchor: decisions are derived from there on.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import structured_bandits
+from structured_bandits.errors import FileFormatError
+from structured_bandits.service import events as kinds
+from structured_bandits.service.events import Damage, Event, damages, first_link
+from structured_bandits.service.life import DiffersError, Life
+from structured_bandits.service.saved_life import digest_of, restore_life
+from structured_bandits.service.spec import Spec
+from structured_bandits.service.store import Saved, Store, StoreError, VersionRow, all_events
+from structured_bandits.sources import SOURCES_HASH
+
+
+def code_here() -> dict[str, str]:
+    """Return what must be equal for decisions to be derived again to the last bit."""
+    return {
+        "sources": SOURCES_HASH,
+        "library": structured_bandits.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+
+
+class Restored(NamedTuple):
+    """A version after a restart."""
+
+    life: Life
+    replayed: int  # rows after the snapshot
+    changed: bool  # some of these rows are of other code: their arms were taken as they are
+    warnings: list[str]
+
+
+def restore(store: Store, row: VersionRow, spec: Spec) -> Restored:
+    """Return the state of a version: from its newest snapshot that is whole, and the rows after it.
+
+    Raises StoreError if the log itself is damaged.
+    """
+    warnings: list[str] = []
+    for saved in store.snapshots(row.id):
+        try:
+            return _replayed(store, row, spec, saved, warnings)
+        except FileFormatError as error:
+            warnings.append(f"the snapshot after row {saved.seq} was not used: {error}")
+    return _replayed(store, row, spec, None, warnings)
+
+
+def _replayed(
+    store: Store, row: VersionRow, spec: Spec, saved: Saved | None, warnings: list[str]
+) -> Restored:
+    """Return the state after all rows; derives decisions if it can, else takes them as logged."""
+    try:
+        return _try(store, row, spec, saved, warnings, derive=True)
+    except DiffersError as error:
+        warnings.append(f"decisions are taken as they were logged: {error}")
+        return _try(store, row, spec, saved, warnings, derive=False)
+
+
+def _try(
+    store: Store,
+    row: VersionRow,
+    spec: Spec,
+    saved: Saved | None,
+    warnings: list[str],
+    derive: bool,
+) -> Restored:
+    life = life_of(spec, row, saved)
+    count, changed = 0, not derive
+    here = code_here()
+    ours = saved is None or wrote_here(store, row, saved.seq, here)
+    for event in _checked(store, row, life):
+        if event.kind == kinds.START:
+            ours = event.content().get("code") == here
+        taken = event.kind == kinds.ASK and not ours
+        changed = changed or taken
+        _apply(life, event, derive and ours)
+        count += 1
+    if (life.seq, life.chain) != (row.head, row.chain):
+        raise StoreError(
+            f"version {row.number}: its log ends with row {life.seq}, and row {row.head} was written"
+        )
+    return Restored(life, count, changed, warnings)
+
+
+def _apply(life: Life, event: Event, derive: bool) -> None:
+    try:
+        life.replay(event, derive)
+    except DiffersError:
+        raise
+    except Exception as error:
+        raise StoreError(f"row {event.seq} ({event.kind}) cannot be applied: {error}") from error
+
+
+def life_of(spec: Spec, row: VersionRow, saved: Saved | None) -> Life:
+    """Return the state in a snapshot, or at the very beginning."""
+    if saved is None:
+        return Life(spec, row.uid)
+    if digest_of(saved.state) != saved.digest:
+        raise FileFormatError("the snapshot is damaged: its hash is another")
+    return restore_life(spec, row.uid, saved.state)
+
+
+def wrote_here(store: Store, row: VersionRow, seq: int, here: dict[str, str]) -> bool:
+    """Was the row `seq` written by the code that runs here?"""
+    start = store.last_start(row.id, seq)
+    return start is not None and start.content().get("code") == here
+
+
+def _checked(store: Store, row: VersionRow, life: Life) -> Iterable[Event]:
+    """Yield the rows after those that a life knows; raises StoreError if they are damaged."""
+    seq, chain = life.seq, life.chain
+    for event in all_events(store, row.id, life.seq):
+        for damage in damages([event], seq, chain):
+            raise StoreError(f"version {row.number}: {damage.what}")
+        seq, chain = event.seq, event.chain
+        yield event
+
+
+class Verdict(NamedTuple):
+    """What checking a version has found."""
+
+    rows: int
+    damages: list[Damage]
+    derived: int  # asks whose arms were derived again
+    taken: int  # asks of other code, whose arms cannot be derived here
+    differs: list[str]
+
+    @property
+    def exit_code(self) -> int:
+        """0: all is well; 1: something differs; 2: not everything can be checked here."""
+        if self.damages or self.differs:
+            return 1
+        return 2 if self.taken else 0
+
+
+def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdict:
+    """Read the log of a version once, and check the chain, the accounting and, if wanted, decisions.
+
+    After rows of other code, decisions are derived again from the next anchor on.
+    """
+    anchors = {saved.seq: saved for saved in store.snapshots(row.id)}
+    life = Life(spec, row.uid)
+    here = code_here()
+    found: list[Damage] = []
+    differs: list[str] = []
+    rows = derived = taken = 0
+    seq, chain = 0, first_link(row.uid)
+    ours = False
+    exact = True  # is the state the one that the writer had, or one with arms as logged?
+    for event in all_events(store, row.id):
+        found += damages([event], seq, chain)
+        seq, chain = event.seq, event.chain
+        rows += 1
+        if found:
+            continue  # what follows cannot be told apart from damage
+        if event.kind == kinds.START:
+            ours = event.content().get("code") == here
+        derive = decisions and ours and exact
+        if event.kind == kinds.ASK and decisions:
+            derived, taken, exact = derived + derive, taken + (not derive), exact and derive
+        try:
+            life.replay(event, derive)
+        except Exception as error:
+            differs.append(f"row {event.seq} ({event.kind}): {error}")
+            break
+        saved = anchors.get(event.seq)
+        if saved is not None and not exact and ours:
+            life, exact = life_of(spec, row, saved), True
+        elif saved is not None and exact:
+            differs += _compared(life, life_of(spec, row, saved))
+    if not found and not differs and (seq, chain) != (row.head, row.chain):
+        found.append(Damage(seq, f"the log ends with row {seq}, and row {row.head} was written"))
+    return Verdict(rows, found, derived, taken, differs)
+
+
+def _compared(life: Life, saved: Life) -> list[str]:
+    """Return how a state that was replayed differs from the one in a snapshot."""
+    return [
+        f"row {life.seq}: {name} in the snapshot is not what the log leads to"
+        for name, ours, theirs in _facts(life, saved)
+        if ours != theirs
+    ]
+
+
+def _facts(life: Life, saved: Life) -> list[tuple[str, Any, Any]]:
+    def facts(each: Life) -> dict[str, Any]:
+        return {
+            "pulls": each.agent.pulls.tolist(),
+            "sums": each.agent.sums.tolist(),
+            "what is out": [tuple(one)[:2] for one in each.agent.pending],
+            "what is held": each.held,
+            "the agent": each.agent.to_json(),
+        }
+
+    theirs = facts(saved)
+    return [(name, value, theirs[name]) for name, value in facts(life).items()]

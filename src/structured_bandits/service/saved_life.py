@@ -1,0 +1,102 @@
+"""Snapshots of a version: its state as bytes, and back.
+
+A snapshot is JSON, compressed; columns of decisions are packed. A digest beside it tells whether it is
+whole. It is only ever a shortcut: what is lost with it is in the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from array import array
+from base64 import b64decode, b64encode
+from typing import Any
+
+from structured_bandits.errors import FileFormatError
+from structured_bandits.extras import needs
+from structured_bandits.live.agent import Agent
+from structured_bandits.service.ask_times import AskTimes
+from structured_bandits.service.history import History
+from structured_bandits.service.life import Life, Side
+from structured_bandits.service.messages import HistoryPoint
+from structured_bandits.service.spec import Spec
+
+with needs("The service", extra="serve"):
+    import msgspec
+
+FORMAT = 1
+PLAIN = (
+    "seq",
+    "at",
+    "paused",
+    "retired",
+    "closed",
+    "fallen_at",
+    "unlearned",
+    "settled_before",
+)
+LEVEL = 1  # of compression: snapshots are taken while requests wait
+
+
+def digest_of(state: bytes) -> bytes:
+    """Return the hash that is kept beside a snapshot."""
+    return hashlib.blake2b(state, digest_size=16).digest()
+
+
+def save_life(life: Life) -> bytes:
+    """Return the state of a version."""
+    firsts, times = life.times.columns(life.agent.oldest_out)
+    content = {
+        "format": FORMAT,
+        **{name: getattr(life, name) for name in PLAIN},
+        "chain": life.chain.hex(),
+        "agent": life.agent.to_json(),
+        "held": [_packed(array("q", life.held)), _packed(array("d", life.held.values()))],
+        "deferred": _packed(array("q", sorted(life.deferred))),
+        "shared": [[number, reason] for number, reason in life.shared.items()],
+        "batches": [[first, size] for first, size in life.batches.items()],
+        "times": [b64encode(firsts).decode(), b64encode(times).decode()],
+        "sides": {name: [s.pulls, s.total, s.squares] for name, s in life.sides.items()},
+        "dropped_after": [[arm, rewards] for arm, rewards in life.dropped_after.items()],
+        "history": life.history.points,
+    }
+    return zlib.compress(msgspec.json.encode(content), LEVEL)
+
+
+def restore_life(spec: Spec, uid: str, state: bytes) -> Life:
+    """Return a version in the state that was saved; raises FileFormatError if it cannot be."""
+    try:
+        content = msgspec.json.decode(zlib.decompress(state))
+        if content["format"] != FORMAT:
+            raise ValueError(f"format {content['format']!r}")
+        return _restored(spec, uid, content)
+    except (KeyError, TypeError, ValueError, zlib.error, msgspec.MsgspecError) as error:
+        raise FileFormatError(f"the snapshot is damaged: {type(error).__name__} {error}") from None
+
+
+def _restored(spec: Spec, uid: str, content: dict[str, Any]) -> Life:
+    life = Life(spec, uid)
+    for name in PLAIN:
+        setattr(life, name, content[name])
+    life.chain = bytes.fromhex(content["chain"])
+    life.agent = Agent.from_json(content["agent"], spec.policy)
+    numbers, values = content["held"]
+    life.held = dict(zip(_unpacked("q", numbers), _unpacked("d", values), strict=True))
+    life.deferred = set(_unpacked("q", content["deferred"]))
+    life.shared = dict(content["shared"])
+    life.batches = dict(content["batches"])
+    life.times = AskTimes.from_columns(*map(b64decode, content["times"]))
+    life.sides = {name: Side(*numbers) for name, numbers in content["sides"].items()}
+    life.dropped_after = dict(content["dropped_after"])
+    life.history = History([msgspec.convert(each, HistoryPoint) for each in content["history"]])
+    return life
+
+
+def _packed(column: array[Any]) -> str:
+    return b64encode(column.tobytes()).decode()
+
+
+def _unpacked(kind: str, text: str) -> array[Any]:
+    column = array(kind)
+    column.frombytes(b64decode(text))
+    return column
