@@ -20,15 +20,6 @@ from structured_bandits.structures.base import Structure
 from structured_bandits.structures.files.load import load_structure
 
 HOST = "127.0.0.1"
-POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'"
-)
-HEADERS = {
-    b"content-security-policy": f"{POLICY}; form-action 'self'; base-uri 'none'".encode(),
-    b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
-    b"cache-control": b"no-store",
-}
 
 
 class Complaint(click.ClickException):
@@ -108,34 +99,12 @@ def explorer_app(structure: Structure, title: str) -> Any:
     """Return the application that serves the explorer of one structure, and nothing else."""
     with needs("structured-bandits explore", extra="serve"):
         from starlette.applications import Starlette
-        from starlette.middleware import Middleware
-        from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-    from structured_bandits.service.explorer.routes import explorer_routes
+    from structured_bandits.service.auth import Tokens
+    from structured_bandits.service.explorer.routes import Frame, explorer_routes
+    from structured_bandits.service.guard import Guard
+    from structured_bandits.service.hosts import Hosts
     from structured_bandits.service.rendering import static_files
 
-    return Starlette(
-        routes=[
-            static_files(),
-            *explorer_routes(lambda request: structure, title_of=lambda _: title),
-        ],
-        middleware=[  # no other site may read the page under a name of its own
-            Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"]),
-            Middleware(_Headers),
-        ],
-    )
-
-
-class _Headers:
-    """Adds the headers that keep a page to its own scripts and styles."""
-
-    def __init__(self, app: Any) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async def with_headers(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *HEADERS.items()]
-            await send(message)
-
-        await self.app(scope, receive, with_headers)
+    routes = explorer_routes(lambda request: structure, frame_of=lambda request: Frame(title))
+    return Guard(Starlette(routes=[static_files(), *routes]), Tokens(), Hosts(HOST))

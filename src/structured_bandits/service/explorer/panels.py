@@ -22,8 +22,9 @@ from structured_bandits.service.explorer.choice import mean_span
 from structured_bandits.service.explorer.model_map import map_panel
 from structured_bandits.service.explorer.models import means_of
 from structured_bandits.service.explorer.view import View, clean
-from structured_bandits.service.explorer.what_if import LEVEL, MOST_PULLS
+from structured_bandits.service.explorer.what_if import MOST_PULLS
 from structured_bandits.service.rendering import rendered
+from structured_bandits.service.spec import LEVEL
 from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import number
 

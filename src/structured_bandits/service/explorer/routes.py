@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from structured_bandits.errors import MissingExtraError, StructuredBanditsError
 from structured_bandits.extras import needs
@@ -21,6 +21,7 @@ from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.models import has_rows, spelt
 from structured_bandits.service.explorer.panels import PANELS, draw
 from structured_bandits.service.explorer.view import View, clean
+from structured_bandits.service.problems import HttpProblem
 from structured_bandits.service.rendering import rendered
 from structured_bandits.structures.base import Structure
 
@@ -33,7 +34,6 @@ MOST_OPTIONS = 300  # models of a list to choose from; of more, one types the nu
 REMEMBERED = 8  # structures, with what was computed about them
 
 StructureOf = Callable[[Request], Structure]
-Answer = Callable[[Explorer, Request], str]
 
 
 class QueryLinks:
@@ -57,25 +57,40 @@ class QueryLinks:
         return f"?{query_of(self._structure, self._choice, first=first)}"
 
 
+class Frame(NamedTuple):
+    """What stands around the panels: the title, links in the bar, whether one can log out."""
+
+    title: str = "Explorer"
+    links: tuple[tuple[str, str], ...] = ()
+    logged_in: bool = False
+
+
+Answer = Callable[[Explorer, Request, Frame], str]
+
+
 def explorer_routes(
     structure_of: StructureOf,
     prefix: str = "",
-    title_of: Callable[[Request], str] | None = None,
-    links_of: Callable[[Request], list[tuple[str, str]]] | None = None,
+    frame_of: Callable[[Request], Frame] = lambda request: Frame(),
+    refused: Callable[[Request, HttpProblem], Response] | None = None,
 ) -> list[Route]:
     """Return the routes of an explorer under a prefix, such as "/experiments/{name}/explore".
 
-    `structure_of` finds the structure of a request, and may raise an `HTTPException`; `title_of` says
-    what the page is called, `links_of` what its bar links to. Endpoints are plain functions, which
-    Starlette runs in threads: a large structure takes tenths of a second.
+    `structure_of` finds the structure of a request. It may raise an `HttpProblem`, for which `refused`
+    makes the answer; without that it is raised. Endpoints are plain functions, which Starlette runs in
+    threads: a large structure takes tenths of a second.
     """
     known: deque[Explorer] = deque(maxlen=REMEMBERED)
 
     def answering(answer: Answer) -> Callable[[Request], Response]:
         def endpoint(request: Request) -> Response:
-            structure = structure_of(request)  # before anything of ours can fail
             try:
-                return HTMLResponse(answer(_explorer(known, structure), request))
+                explorer = _explorer(known, structure_of(request))
+                return HTMLResponse(answer(explorer, request, frame_of(request)))
+            except HttpProblem as problem:
+                if refused is None:
+                    raise
+                return refused(request, problem)
             except MissingExtraError as error:
                 return _refused(request, error, 501)
             except StructuredBanditsError as error:
@@ -83,13 +98,8 @@ def explorer_routes(
 
         return endpoint
 
-    def page(explorer: Explorer, request: Request) -> str:
-        title = "Explorer" if title_of is None else title_of(request)
-        links = [] if links_of is None else links_of(request)
-        return page_html(explorer, request, title, links)
-
     return [
-        Route(prefix or "/", answering(page), methods=["GET"]),
+        Route(prefix or "/", answering(page_html), methods=["GET"]),
         Route(f"{prefix}/panels/{{names}}", answering(panels_html), methods=["GET"]),
     ]
 
@@ -110,7 +120,7 @@ def view_of(explorer: Explorer, request: Request) -> View:
     return View(explorer, choice, QueryLinks(explorer.structure, choice))
 
 
-def panels_html(explorer: Explorer, request: Request) -> str:
+def panels_html(explorer: Explorer, request: Request, frame: Frame) -> str:
     """Return the panels that the path names, separated by commas."""
     names = request.path_params["names"].split(",")
     unknown = [name for name in names if name not in PANELS]
@@ -120,16 +130,14 @@ def panels_html(explorer: Explorer, request: Request) -> str:
     return "".join(f'<div data-panel="{name}">{draw(name, view)}</div>' for name in names)
 
 
-def page_html(
-    explorer: Explorer, request: Request, title: str, links: list[tuple[str, str]]
-) -> str:
+def page_html(explorer: Explorer, request: Request, frame: Frame) -> str:
     """Return the whole page."""
     view = view_of(explorer, request)
     return rendered(
         "explorer/page.html",
-        title=clean(title),
-        links=links,
-        here="",
+        title=clean(frame.title),
+        links=frame.links,
+        logged_in=frame.logged_in,
         panels={name: draw(name, view) for name in PANELS},
         panels_path=f"{request.url.path.rstrip('/').rpartition('/')[2] or '.'}/panels",
         **fields_of(view),

@@ -1,8 +1,8 @@
 """What if one arm's mean is another than the truth says: the nearest model, and when the alarm rings.
 
-The alarm rings when the e-value of the structure reaches 1 / LEVEL. When it does depends on the rewards;
-here every arm is taken to pay exactly its mean at each pull, which gives the number of pulls at which
-the e-value gets there on average, about. Real rewards ring earlier or later.
+The alarm rings when the e-value of the structure reaches 1 / LEVEL, as that of an experiment does. After
+how many pulls depends on the rewards. Here every arm is taken to pay exactly its mean at each pull, which
+gives about the number of pulls at which the e-value gets there; real rewards ring earlier or later.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from structured_bandits.information.truth import Truth, truth_of
 from structured_bandits.misfit.e_value import MisfitTest
 from structured_bandits.misfit.quick import QuickLook
 from structured_bandits.service.explorer.apart import family_of
+from structured_bandits.service.spec import LEVEL
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import NOWHERE, Nearest
 
-LEVEL = 1e-4  # the probability of a false alarm over a whole life
 MOST_PULLS = 10**9  # of each arm that are looked at
 CLOSE = 50  # the number of pulls is found up to one part in so many
 
