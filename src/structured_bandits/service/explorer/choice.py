@@ -69,10 +69,10 @@ def mean_limits(structure: Any) -> tuple[float, float]:
     return min([low, *finite.tolist()]), max([high, *finite.tolist()])
 
 
-def mean_span(structure: Any) -> tuple[float, float]:
-    """Return the part of these limits that is drawn: all means, and as much beside them."""
+def mean_span(structure: Any, *also: float) -> tuple[float, float]:
+    """Return the part of these limits that is drawn: all means, others too, and as much beside."""
     low, high = mean_limits(structure)
-    means = np.asarray(getattr(structure, "mean_ranges", [low, high]))
+    means = np.append(getattr(structure, "mean_ranges", [low, high]), also)
     finite = means[np.isfinite(means)]
     if not finite.size or finite.min() == finite.max():
         return low, high

@@ -15,15 +15,14 @@ import numpy as np
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.report.analysis import lower_text, regret_text
-from structured_bandits.report.tables import bound_text
+from structured_bandits.report.tables import bound_text, few
 from structured_bandits.service.explorer import charts
 from structured_bandits.service.explorer.apart import ODDS
 from structured_bandits.service.explorer.choice import mean_span
 from structured_bandits.service.explorer.model_map import map_panel
 from structured_bandits.service.explorer.models import means_of
-from structured_bandits.service.explorer.view import View, clean
+from structured_bandits.service.explorer.view import View, filled
 from structured_bandits.service.explorer.what_if import MOST_PULLS
-from structured_bandits.service.rendering import rendered
 from structured_bandits.service.spec import LEVEL
 from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import number
@@ -57,7 +56,7 @@ def truth_panel(view: View) -> dict[str, Any]:
         "rival_gap": None if nearest is None else number(nearest.gap),
         "told_by": None if model is None else view.labels[nearest.told_by],  # type: ignore
         "can_stop": analysis.constant_regret_possible,
-        "decoys": [view.labels[arm] for arm in analysis.decoys],
+        "decoys": few([view.labels[arm] for arm in analysis.decoys], 5),
     }
 
 
@@ -84,7 +83,7 @@ def timeline_panel(view: View) -> dict[str, Any]:
                 "phase": life.last_phase,
                 "pulls": f"{life.own_pulls:,}",
                 "best": life.arm == best,
-                "helpers": [view.labels[arm] for arm in life.helpers if arm != life.arm],
+                "helpers": few([view.labels[arm] for arm in life.helpers if arm != life.arm], 3),
                 "model": None if model is None else view.name(model),
                 "href": None if model is None else view.links.other(model),
                 "gap": None if hard is None else number(hard.gap),
@@ -98,7 +97,7 @@ def timeline_panel(view: View) -> dict[str, Any]:
             (phase.number, number(phase.detects, 3), f"{phase.each:,}", f"{phase.ends_at:,}")
             for phase in found.phases[:PHASES]
         ],
-        "never_played": [view.labels[arm] for arm in found.never_played],
+        "never_played": few([view.labels[arm] for arm in found.never_played]),
     }
 
 
@@ -148,7 +147,7 @@ def moved_panel(view: View) -> dict[str, Any]:
     """Return what follows if an arm has another mean than the truth says."""
     found = view.explorer.moved(view.choice)
     truth = means_of(view.structure, view.choice.truth)
-    scale = charts.Scale(*mean_span(view.structure))
+    scale = charts.Scale(*mean_span(view.structure, found.means[view.choice.moved]))
     ranges = getattr(view.structure, "mean_ranges", np.stack([truth, truth], axis=1))
     rows = [
         {
@@ -245,5 +244,5 @@ def draw(name: str, view: View) -> Markup:
     try:
         context = PANELS[name](view)
     except StructuredBanditsError as error:
-        return Markup(rendered("explorer/why_not.html", why_not=clean(str(error))))
-    return Markup(rendered(f"explorer/{name}.html", **context))
+        return filled("why_not.html", why_not=str(error))
+    return filled(f"{name}.html", **context)

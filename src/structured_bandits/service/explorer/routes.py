@@ -20,9 +20,8 @@ from structured_bandits.service.explorer.choice import (
 from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.models import has_rows, spelt
 from structured_bandits.service.explorer.panels import PANELS, draw
-from structured_bandits.service.explorer.view import View, clean
+from structured_bandits.service.explorer.view import View, filled
 from structured_bandits.service.problems import HttpProblem
-from structured_bandits.service.rendering import rendered
 from structured_bandits.structures.base import Structure
 
 with needs("The service", extra="serve"):
@@ -133,9 +132,9 @@ def panels_html(explorer: Explorer, request: Request, frame: Frame) -> str:
 def page_html(explorer: Explorer, request: Request, frame: Frame) -> str:
     """Return the whole page."""
     view = view_of(explorer, request)
-    return rendered(
-        "explorer/page.html",
-        title=clean(frame.title),
+    return filled(
+        "page.html",
+        title=frame.title,
         links=frame.links,
         logged_in=frame.logged_in,
         panels={name: draw(name, view) for name in PANELS},
@@ -170,7 +169,7 @@ def fields_of(view: View) -> dict[str, Any]:
         "mean": "" if choice.mean is None else choice.mean,
         "own_mean": own,
         "limits": mean_limits(structure),
-        "span": mean_span(structure),
+        "span": mean_span(structure, own),
         "first": choice.first,
     }
 
@@ -183,12 +182,11 @@ def _typed_label(structure: Any) -> str:
 
 def _refused(request: Request, error: StructuredBanditsError, status: int) -> Response:
     """Return why an address cannot be shown: a page, or a fragment for the script."""
-    why_not = clean(str(error))
     names = request.path_params.get("names")
     if names is None:
-        text = rendered("explorer/error.html", why_not=why_not, start=request.url.path)
+        text = filled("error.html", why_not=str(error), start=request.url.path)
         return HTMLResponse(text, status)
-    said = rendered("explorer/why_not.html", why_not=why_not)
+    said = filled("why_not.html", why_not=str(error))
     known = [name for name in names.split(",") if name in PANELS]
-    text = "".join(f'<div data-panel="{name}">{said}</div>' for name in known) or said
-    return HTMLResponse(text, status)
+    parts = [f'<div data-panel="{name}">{said}</div>' for name in known]
+    return HTMLResponse("".join(parts) or said, status)

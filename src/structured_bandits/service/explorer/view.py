@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from structured_bandits.extras import needs
 from structured_bandits.report.page import CONTROL
 from structured_bandits.service.explorer.choice import Choice
 from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.models import label_of
+from structured_bandits.service.rendering import rendered
 from structured_bandits.text_tables import NOT_PRINTABLE
+
+with needs("The service", extra="serve"):
+    from markupsafe import Markup
 
 
 class Links(Protocol):
@@ -39,13 +44,16 @@ class View(NamedTuple):
     @property
     def labels(self) -> tuple[str, ...]:
         """What the arms are called."""
-        return tuple(map(clean, self.structure.arm_labels))
+        return tuple(self.structure.arm_labels)
 
     def name(self, model: Any) -> str:
         """Return what a model is called."""
-        return clean(label_of(self.structure, model))
+        return label_of(self.structure, model)
 
 
-def clean(text: str) -> str:
-    """Return a text with a mark for each character that no page may hold."""
-    return CONTROL.sub(NOT_PRINTABLE, text)
+def filled(template: str, **context: Any) -> Markup:
+    """Return a template that is filled in, with a mark for each character that no page may hold.
+
+    These are characters that cannot be seen, or that turn the direction of all text after them.
+    """
+    return Markup(CONTROL.sub(NOT_PRINTABLE, rendered(f"explorer/{template}", **context)))

@@ -17,9 +17,9 @@ from structured_bandits.service.explorer.choice import Choice, mean_limits, mean
 from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.models import means_of, spelt
 from structured_bandits.service.explorer.panels import alarm_text, draw
-from structured_bandits.service.explorer.view import View, clean
+from structured_bandits.service.explorer.view import View, filled
 from structured_bandits.service.explorer.what_if import what_if
-from structured_bandits.service.rendering import PACKAGE, rendered
+from structured_bandits.service.rendering import PACKAGE
 from structured_bandits.structures.base import Structure
 from structured_bandits.text_tables import number
 
@@ -79,10 +79,10 @@ def whole_file(structure: Structure, title: str, horizon: int) -> str:
     per_truth = structure.kind == "curves"  # its chart shows where the truth is
     rivals = max(1, min(MOST_RIVALS, COMPARED // (len(models) * structure.n_arms)))
     few = len(models) * structure.n_arms <= MOST_SHIFTS
-    return rendered(
-        "explorer/file.html",
+    return filled(
+        "file.html",
         generator=Markup(GENERATOR),
-        title=clean(title),
+        title=title,
         style=Markup("\n".join(map(_static, ("style.css", "explorer.css")))),
         marks=Markup(_marks([spelt(structure, model) for model in models])),
         about=about_text(structure),
