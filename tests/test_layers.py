@@ -38,6 +38,8 @@ LAYERS = [
     {"report"},
     {"advice"},
     {"experiments"},
+    {"service"},
+    {"cli_service"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

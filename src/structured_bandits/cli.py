@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from structured_bandits import __version__
+from structured_bandits.cli_service import COMMANDS
 from structured_bandits.errors import (
     MeansOutsideUnitIntervalWarning,
     OutputError,
@@ -447,3 +448,7 @@ def _draw(analysis: Any, horizon: int, beta: float, rewards: list[float], path: 
     draw_structure(analysis, horizon, beta, figure.subplots(), rewards[1] - rewards[0])
     with _complaints():
         write_figure(figure, path)
+
+
+for _command in COMMANDS:
+    main.add_command(_command)

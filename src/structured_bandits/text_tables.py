@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
 NOT_PRINTABLE = "\ufffd"
+#: What no page may hold: control characters but tabs and line ends, turns of direction, half characters.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 WIDTH = 110  # of a paragraph on the terminal
 SHARE = 1e-4  # of an interval's width: an end below it is 0
 NEGLIGIBLE = 1e-12  # smaller numbers are what rounding left over, or as good as nothing
@@ -18,6 +21,15 @@ HtmlRow = Sequence[tuple[str, bool]]  # texts, and which of them are bold
 def printable(text: str) -> str:
     """Return a text with a mark for each character that moves the cursor or cannot be seen."""
     return "".join(each if each.isprintable() else NOT_PRINTABLE for each in text)
+
+
+def without_controls(text: str) -> str:
+    """Return a text for a page, with a mark for each control character; joined emoji stay whole.
+
+    >>> without_controls("evil \u202egnp"), without_controls("👩\u200d👧")
+    ('evil �gnp', '👩\u200d👧')
+    """
+    return CONTROL.sub(NOT_PRINTABLE, text)
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -141,7 +141,7 @@ def test_every_answer_keeps_browsers_careful(reply: Reply) -> None:
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
     assert reply.headers["x-content-type-options"] == "nosniff"
-    assert reply.headers["referrer-policy"] == "no-referrer"
+    assert reply.headers["referrer-policy"] == "same-origin"
     assert not [name for name in reply.headers if name.startswith("access-control")]
     assert reply.headers["cache-control"] in ("private, no-cache", "no-store")
 

@@ -145,7 +145,7 @@ def test_a_request_is_logged_and_counted_once(lines: Any) -> None:
     }
     assert "0.125" not in json.dumps(lines())
     assert SECRET not in json.dumps(lines())
-    assert b'requests_total{endpoint="echo",status="200"} 1.0' in metrics.render()[0]
+    assert b'request_seconds_count{endpoint="echo",status="200"} 1.0' in metrics.render()[0]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_refusals_and_bugs_are_problems_that_are_counted(
     assert json.loads(reply.body)["status"] == status
     assert SECRET.encode() not in reply.body
     assert "content-security-policy" in reply.headers
-    counted = f'requests_total{{endpoint="{label}",status="{status}"}} 1.0'
+    counted = f'request_seconds_count{{endpoint="{label}",status="{status}"}} 1.0'
     assert counted in metrics.render()[0].decode()
     assert [line["status"] for line in lines() if "status" in line] == [status]
     assert [line["error"] for line in lines() if "error" in line] == ["KeyError"] * (status == 500)

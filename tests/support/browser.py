@@ -36,7 +36,7 @@ PLACES = ("TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")  # where it may
 START = 'exec "$0" "$@" 3<&0 4>&1 </dev/null >&2'
 
 MEASURE = """(async () => {
-  await Promise.all([document.fonts.ready, new Promise(done => setTimeout(done, 200))]);
+  await document.fonts.ready;
   const seen = e => e.checkVisibility({visibilityProperty: true, opacityProperty: true});
   const sized = e => { const b = e.getBoundingClientRect(); return b.width > 0 && b.height > 0; };
   const drawn = e => seen(e) && sized(e) && e.naturalWidth !== 0;
@@ -218,9 +218,14 @@ class Window:
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **event)
         self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
+    def measure(self) -> dict[str, Any]:
+        """The sizes of the page as it is now, and its figures: as in `Opened`, with its height."""
+        return dict(self.evaluate(MEASURE))
+
     def look(self, screenshot: Path) -> Opened:
-        """What the page says and measures now, with a picture of all of it."""
-        seen = self.evaluate(MEASURE)
+        """What the page says and measures, with a picture of all of it; late messages are waited for."""
+        self.evaluate("new Promise(done => setTimeout(done, 200))")
+        seen = self.measure()
         height = min(seen.pop("height"), TALLEST)
         clip = {"x": 0, "y": 0, "scale": 1, "width": self.width, "height": height}
         picture = self.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)

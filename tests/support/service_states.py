@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import msgspec
+
 from structured_bandits.service.auth import Tokens, new_token
 from structured_bandits.service.events import Event
 from structured_bandits.service.messages import (
@@ -73,7 +74,9 @@ def fresh(name: str = "offers", arms: Sequence[str] = NAMES) -> State:
         empty=0,
         extra=0,
         arms=views,
-        models=ModelsView(total=12, fitting=12, names=[f"type {i}" for i in range(1, 13)], likely=[]),
+        models=ModelsView(
+            total=12, fitting=12, names=[f"type {i}" for i in range(1, 13)], likely=[]
+        ),
         misfit=MisfitView(
             e_value=1.0, log10_e=0.0, p_value=1.0, level=1e-4, refuted=False, arms=[]
         ),
@@ -154,10 +157,15 @@ def history(rewards: int, points: int = 120, hours: float = 20.0) -> list[Histor
             HistoryPoint(
                 at=NOON - int((1 - part) * hours * 3_600_000),
                 rewards=int(rewards * part),
-                total=rewards * (0.0652 * part - 0.008 * part * (1 - part)) + 6 * math.sin(40 * part),
-                fitting=next(n for until, n in [(0.08, 12), (0.2, 9), (0.5, 5), (2, 3)] if part < until),
-                active=next(n for until, n in [(0.2, 5), (0.5, 4), (2, 3)] if part < until),
-                log10_e=0.5145 * part + 0.2 * math.sin(25 * part) * (1 - part),
+                total=rewards * (0.0652 * part - 0.008 * part * (1 - part))
+                + 6 * math.sin(40 * part),
+                fitting=next(
+                    n for until, n in [(0.08, 12), (0.2, 9), (0.5, 5), (2, 3)] if part < until
+                ),
+                active=next(
+                    n for until, n in [(0.2, 5), (0.5, 4), (0.8, 3), (2, 2)] if part < until
+                ),
+                log10_e=0.5145 * part**2,
             )
         )
     return told
@@ -168,7 +176,11 @@ def alarmed(name: str = "offers") -> State:
     state = busy(name)
     for point in state.history:
         point.log10_e = 7.3 * max(point.rewards / state.rewards - 0.3, 0.0) / 0.7
-    text = "The rewards refute the structure; furthest off are '10 % off' and 'free delivery'."
+        point.fitting = point.fitting if point.log10_e < 2 else 0
+    text = (
+        "The rewards refute the structure: it is wrong, or the rewards have changed. KL-UCB on all arms "
+        "is played now, which needs no structure, with all data."
+    )
     return msgspec.structs.replace(
         state,
         alarms=[Alarm(kind="structure", text=text, since=NOON - 3_600_000)],
@@ -197,7 +209,10 @@ def rows(state: State) -> list[Event]:
         ("expire", {"decision": 12_410, "arm": 0, "value": 0.0}),
         ("settle", {"decision": 12_411, "n": 38}),
         ("park", {"arm": 2, "n": 1}),
-        ("learn", {"key": "june", "body": '{"pulls": [120, 80, 0, 0, 0], "sums": [9, 4, 0, 0, 0]}'}),
+        (
+            "learn",
+            {"key": "june", "body": '{"pulls": [120, 80, 0, 0, 0], "sums": [9, 4, 0, 0, 0]}'},
+        ),
         ("pause", {}),
         ("resume", {}),
         ("mark", {}),
@@ -242,6 +257,9 @@ class FakeOwner:
         """Changes an experiment, as an event would."""
         seq = self.state(name).seq + 1
         self.states[name] = msgspec.structs.replace(self.state(name), seq=seq, **changes)
+
+    def explorer_path(self, name: str) -> str | None:
+        return f"/experiments/{name}/explorer" if self.state(name).models else None
 
     async def events(self, name: str, after: int, limit: int) -> list[Event]:
         return [row for row in rows(self.state(name)) if row.seq > after][:limit]

@@ -349,6 +349,11 @@ class Agent:
         return self._seen.sums.copy()
 
     @property
+    def squares(self) -> Floats:
+        """The sum of the squared rewards of each arm, nan where it is not known."""
+        return self._seen.squares.copy()
+
+    @property
     def means(self) -> Floats:
         """The mean reward of each arm, nan where there was none."""
         pulls = self._seen.pulls
@@ -461,6 +466,16 @@ class Agent:
         if not self._holds or self._in_plan != len(self._pending):
             return 0
         return int(np.where(self._parked, 0, np.maximum(self._quota - self._handed, 0)).sum())
+
+    @property
+    def planned(self) -> Ints:
+        """How many pulls of each arm the plan consists of."""
+        return self._quota.copy()
+
+    @property
+    def out(self) -> Ints:
+        """How many rewards of each arm are out."""
+        return np.array(self._pending.counts, np.int64)
 
     @property
     def parked_arms(self) -> Flags:

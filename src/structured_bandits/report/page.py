@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -27,10 +26,9 @@ from structured_bandits.report.records import (
 from structured_bandits.simulation.regret_table import notes_on
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
-from structured_bandits.text_tables import NOT_PRINTABLE
+from structured_bandits.text_tables import without_controls
 from structured_bandits.writing import safe_name, write_whole
 
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 GENERATOR = '<meta name="generator" content="structured-bandits">'
 READING_NAMES = {"/".join(reading): name for name, reading in READINGS.items()}
 MARKS = {HOLDS: "✓", FAILS: "✗", SAME: "=", CAPPED: "?", OPEN: "?"}
@@ -271,15 +269,11 @@ def _pulls_html(names: tuple[str, ...], result: Result) -> str:
 
 def table_html(heads: tuple[str, ...], rows: list[list[str]]) -> str:
     """Return a table that scrolls sideways where it does not fit."""
-    cells = [[(_clean(cell), False) for cell in row] for row in rows]
-    return f'<div class="scroll">{text_tables.table_html([*map(_clean, heads)], cells)}</div>'
+    cells = [[(without_controls(cell), False) for cell in row] for row in rows]
+    heads = tuple(map(without_controls, heads))
+    return f'<div class="scroll">{text_tables.table_html(heads, cells)}</div>'
 
 
 def text_html(text: str) -> str:
     """Return a text for HTML."""
-    return html.escape(_clean(text))
-
-
-def _clean(text: str) -> str:
-    """Return a text with a mark for each control character, which no page may hold."""
-    return CONTROL.sub(NOT_PRINTABLE, str(text))
+    return html.escape(without_controls(str(text)))

@@ -53,7 +53,7 @@ SECURITY_HEADERS = [
     (b"content-security-policy", CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # with no-referrer our own forms have the Origin "null"
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
@@ -198,8 +198,10 @@ def _cookie(head: dict[bytes, str], https: bool) -> str | None:
 
 def with_security(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return the headers of an answer with those that keep browsers careful."""
-    cached = any(name == b"cache-control" for name, _ in headers)
-    return [*headers, *SECURITY_HEADERS, *(() if cached else (_NO_SHARED_CACHE,))]
+    for name, _ in headers:
+        if name == b"cache-control":
+            return [*headers, *SECURITY_HEADERS]
+    return [*headers, *SECURITY_HEADERS, _NO_SHARED_CACHE]
 
 
 def cookie_name(https: bool) -> str:

@@ -101,7 +101,7 @@ class Life:
     def __init__(self, spec: Spec, uid: str) -> None:
         self.spec = spec
         self.uid = uid
-        seed = int.from_bytes(hashlib.blake2b(uid.encode(), digest_size=8).digest(), "big")
+        seed = int.from_bytes(hashlib.blake2b(uid.encode(), digest_size=6).digest(), "big")
         self.agent = Agent(spec.policy, seed if spec.seed is None else spec.seed, spec.order)
         self.seq = 0
         self.chain = first_link(uid)
@@ -384,9 +384,9 @@ class Life:
         self._do(kinds.CLOSE, at)
         return True
 
-    def start(self, content: dict[str, Any], at: int) -> None:
-        """Note that a process took over."""
-        self._do(kinds.START, at, body=body_of(content))
+    def start(self, content: dict[str, Any], at: int, key: str | None = None) -> None:
+        """Note that a process took over; the first one may have the key of its request."""
+        self._do(kinds.START, at, key=key, body=body_of(content))
 
     def mark(self, at: int) -> Event:
         """Note that a snapshot follows."""

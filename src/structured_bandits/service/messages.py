@@ -14,7 +14,8 @@ with needs("The service", extra="serve"):
     from msgspec import Meta, Struct
 
 MOST_ITEMS = 10_000  # of a list in one request
-Key = Annotated[str, Meta(min_length=1, max_length=200)]
+#: Texts that a client chooses. PostgreSQL cannot store the character 0 in texts.
+Key = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\u0000]*$")]
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Arm = Annotated[str, Meta(max_length=1_000)] | Annotated[int, Meta(ge=0, le=2**31)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -168,6 +169,36 @@ class Park(Request):
 
     arm: Arm
     parked: bool = True
+
+
+class Nothing(Request):
+    """A request without content: {}."""
+
+
+class NewToken(Request):
+    """A token to make; `experiments` is null for all."""
+
+    name: Key
+    role: Literal["read", "ask", "admin"]
+    experiments: Annotated[list[Key], Meta(min_length=1, max_length=1_000)] | None = None
+
+
+class TokenView(Answer):
+    """A token, without its secret; `text` holds it once, in the answer that made the token."""
+
+    id: str
+    name: str
+    role: str
+    experiments: list[str] | None
+    made_at: int
+    revoked_at: int | None
+    text: str | None = None
+
+
+class TokenList(Answer):
+    """All tokens, those that were revoked included."""
+
+    tokens: list[TokenView]
 
 
 class Created(Answer):
@@ -333,6 +364,34 @@ class Summary(Answer):
     rewards: int
     pending: int
     alarms: int
+
+
+class ArmList(Answer):
+    """What is known of each arm."""
+
+    arms: list[ArmView]
+
+
+class CloudEvent(Answer):
+    """A row of the log as a CloudEvent (version 1.0): one line of JSON for each.
+
+    `id` is the uid of the version and the number of the row: events are in order, and each comes once.
+    """
+
+    specversion: str
+    id: str
+    source: str
+    type: str
+    time: str
+    data: dict[str, Any]
+    datacontenttype: str = "application/json"
+
+
+class Health(Answer):
+    """Is the process alive, or ready for requests?"""
+
+    ok: bool
+    detail: str = ""
 
 
 class Listing(Answer):

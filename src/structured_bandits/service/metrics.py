@@ -103,8 +103,7 @@ class Metrics:
         self._decisions: Counts = Counter()
         self._rewards: Counts = Counter()
         self._conflicts: Counts = Counter()
-        self._requests: Counts = Counter()
-        self._request_seconds: dict[str, Histogram] = {}
+        self._requests: dict[tuple[str, int], Histogram] = {}
         self._commit_seconds = Histogram(COMMIT_SECONDS)
         self._committed = 0
         self._failed_commits = 0
@@ -129,11 +128,10 @@ class Metrics:
 
     def count_request(self, endpoint: str, status: int, seconds: float) -> None:
         """Count a request; `endpoint` is one of few names, never a path."""
-        self._requests[endpoint, status] += 1
-        histogram = self._request_seconds.get(endpoint)
-        if histogram is None:
-            histogram = self._request_seconds[endpoint] = Histogram(REQUEST_SECONDS)
-        histogram.observe(seconds)
+        seen = self._requests.get((endpoint, status))
+        if seen is None:
+            seen = self._requests[endpoint, status] = Histogram(REQUEST_SECONDS)
+        seen.observe(seconds)
 
     def observe_commit(self, seconds: float, rows: int) -> None:
         """Count a commit of so many rows (from the thread that writes)."""
@@ -170,7 +168,6 @@ class Metrics:
             ("experiment",),
             self._conflicts,
         )
-        yield _counter("requests", "Requests answered.", ("endpoint", "status"), self._requests)
         yield _counter("committed_events", "Events committed.", (), Counter({(): self._committed}))
         yield _counter(
             "failed_commits", "Commits that failed.", (), Counter({(): self._failed_commits})
@@ -183,10 +180,10 @@ class Metrics:
         requests = HistogramMetricFamily(
             f"{_PREFIX}request_seconds",
             "Seconds until a request was answered.",
-            labels=["endpoint"],
+            labels=["endpoint", "status"],
         )
-        for endpoint, histogram in self._request_seconds.copy().items():
-            requests.add_metric([endpoint], *histogram.buckets())
+        for (endpoint, status), histogram in self._requests.copy().items():
+            requests.add_metric([endpoint, str(status)], *histogram.buckets())
         yield requests
 
 

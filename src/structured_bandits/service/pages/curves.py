@@ -51,7 +51,9 @@ def _mean_chart(history: list[HistoryPoint], draw: partial[Markup]) -> Chart:
     lines = [Line("since the start", "c1", so_far), Line("lately", "c2 dashed", lately(history))]
     said = f"Mean reward: {number(so_far[-1][1])} since the start"
     note = f"Lately: the mean of the last {LATELY:.0%} of the rewards".replace("%", " %")
-    return Chart("means", "Mean reward", draw(said, lines), _legend(lines), f"{note}.")
+    return Chart(
+        "means", "Mean reward", draw(said, lines), _legend(lines), f"{note}. Times are UTC."
+    )
 
 
 def lately(history: Sequence[HistoryPoint]) -> list[tuple[float, float]]:

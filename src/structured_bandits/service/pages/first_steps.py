@@ -12,7 +12,7 @@ PLAIN_REWARD = 1.0  # if every number is a reward
 
 FIRST_SPEC = {
     "structure": {
-        "kind": "table",
+        "kind": "finite",
         "arms": ["tea", "coffee"],
         "means": [[0.8, 0.3], [0.2, 0.7], [0.5, 0.5]],
     },
@@ -51,7 +51,7 @@ def curl_line(method: str, url: str, body: object, closed: bool) -> str:
     token = ' -H "Authorization: Bearer $SB_TOKEN"' if closed else ""
     kind = "-H 'Content-Type: application/json'"
     sent = shlex.quote(json.dumps(body))
-    return f"curl -X {method} {shlex.quote(url)}{token} {kind} -d {sent}"
+    return f"curl -X {method} {shlex.quote(url)}{token} \\\n  {kind} \\\n  -d {sent}"
 
 
 def possible_reward(state: State) -> float:

@@ -56,7 +56,8 @@ def in_words(row: Event, arms: Sequence[str]) -> str:
         ends = "is cancelled" if row.value is None else f"counts as {reward}"
         return f"{which}: no reward came in time; it {ends}."
     if row.kind == events.SETTLE:
-        return f"The window closed: {counted(row.n or 0, 'reward')} count from now on."
+        count = "counts" if row.n == 1 else "count"
+        return f"The window closed: {counted(row.n or 0, 'reward')} {count} from now on."
     if row.kind == events.PARK:
         return f"{arm} was {'parked' if row.n else 'unparked'}."
     if row.kind in (events.LEARN, events.RESULTS):

@@ -29,6 +29,10 @@ class PagesOwner(Protocol):
         """Return all that is shown of an experiment."""
         ...
 
+    def explorer_path(self, name: str) -> str | None:
+        """Return the path at which the structure of an experiment is explored, None if there is none."""
+        ...
+
     async def events(self, name: str, after: int, limit: int) -> Sequence[Event]:
         """Return at most `limit` rows of the current version's log, from row `after` + 1 on."""
         ...

@@ -69,10 +69,11 @@ def tiles(state: State) -> list[Tile]:
     total = sum(arm.mean * arm.pulls for arm in state.arms if arm.mean is not None)
     pulls = sum(arm.pulls for arm in state.arms)
     mean = f"on average {number(total / pulls)}" if pulls else "none yet"
+    waits = f"the oldest for {oldest_age(state)}" if state.pending else "none is out"
     active = sum(arm.status == "active" for arm in state.arms)
     shown = [
         Tile("rewards", "Rewards", f"{state.rewards:,}", mean),
-        Tile("pending", "Waiting for a reward", f"{state.pending:,}", oldest(state)),
+        Tile("pending", "Waiting for a reward", f"{state.pending:,}", waits),
         Tile("active", "Arms in the race", of_total(active, len(state.arms)), _dropped(state)),
     ]
     if state.models is not None:
@@ -86,11 +87,10 @@ def tiles(state: State) -> list[Tile]:
     return shown
 
 
-def oldest(state: State) -> str:
-    """Say since when the oldest decision waits for its reward."""
-    if state.oldest_pending_seconds is None:
-        return "none is out"
-    return f"the oldest since {age(state.oldest_pending_seconds)}"
+def oldest_age(state: State) -> str:
+    """Say how long the oldest decision has waited for its reward; nothing if none is out."""
+    seconds = state.oldest_pending_seconds
+    return "" if seconds is None else age(seconds)
 
 
 def age(seconds: float) -> str:
@@ -118,7 +118,7 @@ def _evidence_tile(state: State) -> Tile:
     e_value = state.misfit.e_value
     shown = f"10^{state.misfit.log10_e:.0f}" if e_value is None else number(e_value, 3)
     rings = f"the alarm rings at {1.0 / state.misfit.level:,.0f}"
-    return Tile("evidence", "Evidence against it", shown, rings)
+    return Tile("evidence", "Structure: e-value", shown, rings)
 
 
 def arm_rows(state: State) -> tuple[list[ArmRow], Markup, int]:
@@ -148,6 +148,8 @@ def most_pulled(arms: Sequence[ArmView]) -> list[ArmView]:
 
 
 def _arm_css(arm: ArmView) -> str:
+    if not arm.pulls:
+        return "faded"
     return {"active": "c1", "dropped": "faded", "parked": "c2"}[arm.status]
 
 
@@ -231,5 +233,5 @@ def missing_words(state: State) -> str:
 def etag(state: State, *more: object) -> str:
     """Return a mark that changes when the page does: of all that is shown, ages in words."""
     shown = msgspec.structs.replace(state, oldest_pending_seconds=None)
-    body = msgspec.json.encode([shown, oldest(state), *map(repr, more)])
+    body = msgspec.json.encode([shown, oldest_age(state), *map(repr, more)])
     return f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'

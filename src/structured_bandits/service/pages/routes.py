@@ -6,13 +6,19 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-from structured_bandits.errors import ParameterError
+from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.service.guard import caller_of, session_cookie
 from structured_bandits.service.messages import Park, State
 from structured_bandits.service.pages.owner import PagesOwner
 from structured_bandits.service.pages.view import experiment_page, list_page, panels_etag
-from structured_bandits.service.problems import HttpProblem, NotFound, Refused, Unauthorised
+from structured_bandits.service.problems import (
+    HttpProblem,
+    NotFound,
+    Refused,
+    Unauthorised,
+    problem_of,
+)
 from structured_bandits.service.rendering import rendered, static_files
 
 with needs("The service", extra="serve"):
@@ -22,6 +28,10 @@ with needs("The service", extra="serve"):
 
 LOG_LINES = 20
 VERBS = ("pause", "resume", "park")
+FIRST_TOKEN = (
+    "The first token closes the server to everybody without one, so it has to be an admin token for all "
+    "experiments."
+)
 WRONG_TOKEN = "This is no token of this server, or it was revoked."
 Page = Callable[[Request, PagesOwner], Awaitable[Response]]
 
@@ -81,7 +91,7 @@ def _html(request: Request, template: str, status: int = 200, **context: Any) ->
     text = rendered(
         template,
         links=links,
-        here=request.url.path,
+        here="/tokens" if request.url.path.startswith("/tokens") else "/",
         logged_in=caller.token is not None,
         **context,
     )
@@ -128,7 +138,8 @@ async def _context(request: Request, owner: PagesOwner, state: State) -> dict[st
     caller = caller_of(request.scope)
     rows = await owner.events(state.name, max(state.seq - LOG_LINES, 0), LOG_LINES)
     may_act = caller.may("admin", state.name)
-    return experiment_page(state, rows, _address(request), may_act, not caller.open)
+    context = experiment_page(state, rows, _address(request), may_act, not caller.open)
+    return context | {"explorer": owner.explorer_path(state.name)}
 
 
 async def _experiment(request: Request, owner: PagesOwner) -> Response:
@@ -165,7 +176,8 @@ async def _act(request: Request, owner: PagesOwner) -> Response:
         await owner.act(name, verb, body)
     except NotFound:
         raise
-    except HttpProblem as problem:
+    except StructuredBanditsError as error:
+        problem = problem_of(error)
         return await _experiment_response(request, owner, problem.status, problem.detail)
     return _see(f"/experiments/{name}")
 
@@ -232,17 +244,23 @@ def _token_page(
 
 
 async def _make_token(request: Request, owner: PagesOwner) -> Response:
-    """Make a token and show it, this once."""
-    caller_of(request.scope).require("admin", None)
+    """Make a token and show it, this once. Whoever makes the first is logged in with it."""
+    caller = caller_of(request.scope)
+    caller.require("admin", None)
     fields = await _fields(request)
     names = [name.strip() for name in fields.get("experiments", "").split(",") if name.strip()]
+    name, role = fields.get("name", "").strip(), fields.get("role", "")
     try:
-        secret = await owner.make_token(
-            fields.get("name", "").strip(), fields.get("role", ""), names or None
-        )
-    except ParameterError as error:
-        return _token_page(request, owner, 422, failure=str(error))
-    return _token_page(request, owner, 201, secret=secret)
+        if caller.open and (role != "admin" or names):
+            raise Refused(FIRST_TOKEN)
+        secret = await owner.make_token(name, role, names or None)
+    except StructuredBanditsError as error:
+        problem = problem_of(error)
+        return _token_page(request, owner, problem.status, failure=problem.detail)
+    response = _token_page(request, owner, 201, secret=secret)
+    if caller.open:
+        response.headers.append("set-cookie", session_cookie(secret, caller.https))
+    return response
 
 
 async def _revoke_token(request: Request, owner: PagesOwner) -> Response:

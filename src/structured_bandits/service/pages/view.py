@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from structured_bandits.live.words import cut
 from structured_bandits.service.events import Event
 from structured_bandits.service.messages import ModelsView, State, Summary
 from structured_bandits.service.pages import panels
@@ -20,10 +21,13 @@ from structured_bandits.service.pages.log_lines import log_lines
 from structured_bandits.service.pages.words import (
     FALLBACKS,
     FILTERS,
+    ORDERS,
     STATES,
     alarm_meaning,
 )
 from structured_bandits.service.rendering import environment
+
+LONGEST_POLICY = 300  # characters
 
 
 def state_css(state: str) -> str:
@@ -40,6 +44,7 @@ environment.filters.update(FILTERS)
 environment.globals.update(
     alarm_meaning=alarm_meaning,
     fallbacks=FALLBACKS,
+    orders=ORDERS,
     state_css=state_css,
     state_words=state_words,
 )
@@ -62,6 +67,7 @@ def experiment_page(
     arms, axis, left_out = panels.arm_rows(state)
     return {
         "state": state,
+        "policy": cut(state.policy, LONGEST_POLICY),
         "path": f"/experiments/{state.name}",
         "may_act": may_act,
         "closed": closed,
@@ -75,7 +81,7 @@ def experiment_page(
         "model_bars": panels.model_bars(state),
         "models_words": models_words(state.models),
         "missing_words": panels.missing_words(state),
-        "oldest": panels.oldest(state),
+        "oldest_age": panels.oldest_age(state),
         "log": log_lines(rows, [arm.name for arm in state.arms]),
         "python_lines": python_lines(state, address, closed),
         "shell_lines": shell_lines(state, address, closed),

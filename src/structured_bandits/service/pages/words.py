@@ -6,61 +6,62 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from structured_bandits.live.words import counted
-from structured_bandits.text_tables import number, printable
+from structured_bandits.text_tables import number, without_controls
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 LONG = 1.5 * DAY  # of a chart: beyond it days are told, not hours
 
 
 class Meaning(NamedTuple):
-    """An alarm in a few words, what it means, and what to do about it."""
+    """An alarm in a few words, what it means, what to do about it, and whether it is urgent."""
 
     title: str
     means: str
     do: str
+    urgent: bool = True
 
 
 ALARMS = {
     "structure": Meaning(
         "The rewards refute the structure",
-        "If the structure were right and the mean rewards did not change, rewards like these would "
-        "almost never be seen. Either no model of the structure is the truth, or the world has changed "
-        "since the experiment began.",
-        "Look at the arms that are named: their rewards are furthest from what the structure allows. "
-        "Then begin a new version, with a structure that allows these means, or, if the world has "
-        "changed, with recent data only.",
+        "If one of its models were the truth and mean rewards did not change, rewards like these would "
+        "almost never be seen.",
+        "See below which arms are furthest from what the structure allows. Then begin a new version: "
+        "with a structure that allows these means or, if the world has changed, with recent data only.",
     ),
     "clock": Meaning(
         "The clock of the server jumped",
-        "The wall clock and the steady clock of this computer disagree by more than a minute. No "
-        "reward is taken as missing until they agree again, so nothing expires by mistake.",
-        "Check the time service of the computer. When the two clocks have agreed for ten minutes the "
-        "alarm ends by itself.",
+        "So it cannot be told which rewards are overdue. None is taken as missing meanwhile, and every "
+        "reward that comes is kept.",
+        "Check the time service of the computer.",
     ),
     "horizon": Meaning(
         "The experiment runs beyond its horizon",
-        "The policy was tuned for fewer decisions than were made. It goes on, but what is promised for "
-        "its horizon no longer holds.",
+        "It goes on, but what the policy promises holds only up to its horizon.",
         "Begin a new version with a longer horizon, which carries the rewards over; or stop asking and "
         "use the best arm.",
+        urgent=False,
     ),
     "read-only": Meaning(
         "Nothing can be written",
-        "The log could not be written, so no decision is made and no reward is accepted: they would be "
-        "lost. What was acknowledged before is safe.",
-        "See whether the disk is full or failing, or the database is gone; then restart the service.",
+        "No decision is made and no reward is accepted, since they could be lost. What was "
+        "acknowledged before is safe.",
+        "See whether the disk is full or failing, or the database is out of reach. The service goes on "
+        "by itself when it can write again.",
     ),
     "empty": Meaning(
-        "No model fits the rewards",
-        "No model of the structure lies within the confidence intervals of all arms. This happens now "
-        "and then by chance, and more and more often if the structure is wrong.",
+        "No model fitted the rewards for a while",
+        "No model lay within the confidence intervals of all arms. This happens by chance now and then, "
+        "and more and more often if the structure is wrong.",
         "Watch the evidence against the structure, below. If it grows, the structure is wrong.",
+        urgent=False,
     ),
     "replay": Meaning(
-        "After the restart some decisions could not be derived again",
-        "The log is complete and all rewards count. But this program would have chosen other arms than "
-        "the log says, as happens after an upgrade, so the logged arms were kept.",
-        "After an upgrade: nothing. Otherwise run structured-bandits verify, and report what it says.",
+        "The restart met something unexpected",
+        "The log is complete and all rewards count; decisions that this program would not have made "
+        "were kept as they were logged. After an upgrade this is expected.",
+        "If there was no upgrade, run structured-bandits verify.",
+        urgent=False,
     ),
 }
 UNKNOWN_ALARM = Meaning("Something needs a look", "", "")
@@ -71,8 +72,10 @@ FALLBACKS = {
     "none": "the policy plays on, and the alarm is only shown",
 }
 
+ORDERS = {"turn": "the arms take turns", "drawn": "the arms are drawn"}
+
 STATES = {
-    "running": ("good", "Arms are chosen by the policy and every reward counts."),
+    "running": ("good", "Arms are handed out, and every reward counts."),
     "paused": (
         "open",
         "Asks get the default arm, if there is one, and are not learned from. Rewards of earlier "
@@ -108,6 +111,26 @@ def moment(at: int) -> str:
     '2023-11-14 22:13:20 UTC'
     """
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def short_moment(at: int) -> str:
+    """Return a time without its year, where there is little room.
+
+    >>> short_moment(1_700_000_000_000)
+    '14 Nov 22:13:20'
+    """
+    then = datetime.fromtimestamp(at / 1000, UTC)
+    return f"{then.day} {then:%b %H:%M:%S}"
+
+
+def day(at: int) -> str:
+    """Return the day of a time.
+
+    >>> day(1_700_000_000_000)
+    '14 Nov 2023'
+    """
+    then = datetime.fromtimestamp(at / 1000, UTC)
+    return f"{then.day} {then:%b %Y}"
 
 
 def place_in_time(at: float, span_seconds: float) -> str:
@@ -166,10 +189,12 @@ def p_value(value: float) -> str:
 FILTERS = {
     "count": lambda value: f"{value:,}",
     "counted": counted,
+    "day": day,
     "duration": duration,
     "figure": figure,
     "moment": moment,
     "p_value": p_value,
-    "printable": printable,
+    "plain": without_controls,
+    "short_moment": short_moment,
     "span": span,
 }

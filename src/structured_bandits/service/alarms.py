@@ -1,0 +1,53 @@
+"""What a person should look at, in whole sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from structured_bandits.policies.horizons import tuned_horizon
+from structured_bandits.service.messages import Alarm
+from structured_bandits.service.served import Served
+
+if TYPE_CHECKING:
+    from structured_bandits.service.owner import Owner
+
+PLAYED = {
+    "klucb": "KL-UCB on all arms is played now, which needs no structure, with all data.",
+    "control": "The control arm is played now.",
+    "none": "The policy goes on as before.",
+}
+
+
+def alarms_of(owner: Owner, served: Served) -> list[Alarm]:
+    """Return the alarms that ring for an experiment."""
+    life = served.life
+    found = []
+    if owner.refusal is not None:
+        found.append(Alarm(kind="read-only", text=f"{owner.refusal} Nothing is recorded."))
+    if life.fallen_at is not None:
+        text = (
+            "The rewards refute the structure: it is wrong, or the rewards have changed. "
+            f"{PLAYED[life.spec.fallback]}"
+        )
+        found.append(Alarm(kind="structure", text=text, since=life.fallen_at))
+    if life.spec.rewards.window is not None and not owner.clock.is_trusted():
+        text = (
+            "The clock of the machine has jumped. No windows are closed until it is confirmed, or has "
+            "agreed with the stopwatch for ten minutes."
+        )
+        found.append(Alarm(kind="clock", text=text))
+    horizon = tuned_horizon(life.spec.policy)
+    if horizon is not None and life.agent.rewards + life.agent.pending_count > horizon:
+        text = (
+            f"The policy was tuned for {horizon:,} pulls and is played beyond them. Make a new version "
+            "with a longer horizon."
+        )
+        found.append(Alarm(kind="horizon", text=text))
+    if life.agent.empty:
+        text = (
+            "No model fitted the data at some time: a hint that the structure may be wrong, and no "
+            "proof of it."
+        )
+        found.append(Alarm(kind="empty", text=text))
+    found += [Alarm(kind="replay", text=warning) for warning in served.warnings]
+    return found

@@ -1,0 +1,164 @@
+"""The service as an ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qsl
+
+from structured_bandits.extras import needs
+from structured_bandits.service.auth import Role
+from structured_bandits.service.endpoints import ENDPOINTS, NDJSON, Call, Endpoint, Reply, encoded
+from structured_bandits.service.guard import caller_of
+from structured_bandits.service.hosts import Hosts, Proxies
+from structured_bandits.service.limits import Buckets
+from structured_bandits.service.middleware import protected
+from structured_bandits.service.openapi import description
+from structured_bandits.service.owner import Owner
+from structured_bandits.service.problems import problem_of, problem_of_status, send_problem
+from structured_bandits.service.watch import ENDPOINT
+
+with needs("The service", extra="serve"):
+    import msgspec
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute, Route
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+JSON = b"application/json"
+
+
+class Answering:
+    """An endpoint as an ASGI application of its own: the shortest way from a request to an answer."""
+
+    def __init__(self, owner: Owner, endpoint: Endpoint) -> None:
+        self.owner = owner
+        self.endpoint = endpoint
+        self._decode = None
+        self._has_key = False
+        if endpoint.takes is not None:
+            self._decode = msgspec.json.Decoder(endpoint.takes).decode
+            self._has_key = "key" in getattr(endpoint.takes, "__struct_fields__", ())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, after what it changed is on the disk."""
+        endpoint = self.endpoint
+        scope[ENDPOINT] = endpoint.label
+        try:
+            reply = await self._reply(scope, receive)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.status == 500:
+                raise
+            await send_problem(send, problem)
+            return
+        await _send(send, reply, _header(scope, b"if-none-match"))
+
+    async def _reply(self, scope: Scope, receive: Receive) -> Reply:
+        endpoint, owner = self.endpoint, self.owner
+        path: dict[str, str] = scope["path_params"]
+        caller = caller_of(scope)
+        if endpoint.role is not None and endpoint.label != "list":
+            caller.require(endpoint.role, path.get("name"))
+        content = await self._content(scope, receive)
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        if endpoint.method == "GET":  # nothing is shown that a loss of power could undo
+            await owner.written()
+        reply = endpoint.does(Call(owner, caller, path, query, content))
+        await owner.written()
+        return reply
+
+    async def _content(self, scope: Scope, receive: Receive) -> Any:
+        if self._decode is None:
+            return None
+        body = (await receive()).get("body", b"")
+        content = self._decode(body)
+        if self._has_key and content.key is None:
+            key = _header(scope, b"idempotency-key")
+            if key is not None:
+                content = msgspec.json.decode(
+                    msgspec.json.encode(msgspec.structs.replace(content, key=key)),
+                    type=self.endpoint.takes,
+                )  # so that the key is checked like one in the body
+        return content
+
+
+def _header(scope: Scope, name: bytes) -> str | None:
+    for key, value in scope["headers"]:
+        if key == name:
+            return str(value.decode("latin-1"))
+    return None
+
+
+async def _send(send: Send, reply: Reply, known: str | None) -> None:
+    headers = [(b"content-type", NDJSON.encode() if reply.lines else JSON)]
+    status, body = reply.status, b""
+    if reply.etag is not None:
+        etag = f'"{reply.etag}"'
+        headers.append((b"etag", etag.encode()))
+        if known == etag:
+            status = 304
+    if status != 304:
+        body = encoded(reply)
+        headers.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def application(
+    owner: Owner,
+    hosts: Hosts,
+    *,
+    pages: Sequence[BaseRoute] = (),
+    proxies: Proxies | None = None,
+    rate: float | None = None,
+    log_requests: bool = False,
+) -> ASGIApp:
+    """Return the service: its endpoints, its description, its metrics and its pages."""
+    routes: list[BaseRoute] = [
+        Route(endpoint.path, Answering(owner, endpoint), methods=[endpoint.method])
+        for endpoint in sorted(ENDPOINTS, key=lambda each: each.label not in ("ask", "tell"))
+    ]
+    routes.append(Route("/v1/openapi.json", _described, methods=["GET"]))
+    routes.append(Route("/metrics", _metrics_of(owner), methods=["GET"]))
+    routes += pages
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
+    return protected(
+        app,
+        tokens=owner.tokens,
+        hosts=hosts,
+        metrics=owner.metrics,
+        proxies=proxies,
+        buckets=None if rate is None else Buckets(rate, int(2 * rate) + 1),
+        log_requests=log_requests,
+    )
+
+
+def require(request: Request, role: Role, experiment: str | None) -> None:
+    """Refuse the request of a page unless its sender may act in this role."""
+    caller_of(request.scope).require(role, experiment)
+
+
+async def _described(request: Request) -> Response:
+    return Response(msgspec.json.encode(description()), media_type="application/json")
+
+
+def _metrics_of(owner: Owner) -> Any:
+    async def metrics(request: Request) -> Response:
+        caller_of(request.scope).require("read", None)
+        body, kind = owner.metrics.render(request.headers.get("accept", ""))
+        return Response(body, headers={"content-type": kind})
+
+    return metrics
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer what the router refuses: an unknown path, or a method that a path has not."""
+    status = getattr(error, "status_code", 500)
+    allow = (getattr(error, "headers", None) or {}).get("Allow", "")
+    words = {404: f"There is nothing at {request.url.path[:200]!r}."}
+    detail = words.get(status, f"{request.method} is not possible here.")
+    problem = problem_of_status(status, detail, allow)
+    return Response(problem.body(), problem.status, problem.headers())

@@ -1,0 +1,185 @@
+"""Running the service: open the store, listen, and leave it in order at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from structured_bandits.errors import ParameterError
+from structured_bandits.extras import needs
+from structured_bandits.service.api import application
+from structured_bandits.service.hosts import Hosts, Proxies, check_exposure
+from structured_bandits.service.logs import log
+from structured_bandits.service.messages import NewVersion
+from structured_bandits.service.owner import Owner
+from structured_bandits.service.problems import Conflict
+from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.store import OwnedElsewhereError, Store
+
+with needs("The service", extra="serve"):
+    import uvicorn
+
+PORT = 8321
+STORE = "bandits.db"
+OWNED_ELSEWHERE = 3  # exit code
+BACKLOG = 2048
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen, and for whom."""
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    allow_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    rate: float | None = None
+    log_requests: bool = False
+
+
+def open_store(where: str, readonly: bool = False) -> Store:
+    """Return the store with a name: a file, or the address of a PostgreSQL database."""
+    if where.startswith(("postgresql://", "postgres://")):
+        from structured_bandits.service.postgres import PostgresStore
+
+        return PostgresStore(where)
+    return SqliteStore(Path(where), readonly)
+
+
+def begin_experiments(
+    owner: Owner, specs: Sequence[tuple[str, dict[str, Any]]], update: bool
+) -> list[str]:
+    """Create the experiments of files, or with `update` new versions; return what was done."""
+    done = []
+    for name, plain in specs:
+        try:
+            created = owner.create(name, plain)
+        except Conflict:
+            if not update:
+                raise ParameterError(
+                    f"{name}: the store has this experiment with another specification. Say --update to "
+                    "make a new version that begins with all its rewards, or rename the file."
+                ) from None
+            created = owner.new_version(name, NewVersion(spec=plain))
+        word = "created" if created.created else "goes on"
+        done.append(f"{name}: version {created.version} {word}")
+    owner.writer.write_now()
+    return done
+
+
+def listen(address: Address) -> socket.socket:
+    """Return a socket that listens; raises ParameterError if that is not possible."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((address.host, address.port))
+    except (OSError, OverflowError) as error:
+        found.close()
+        raise ParameterError(
+            f"cannot listen on {address.host}, port {address.port}: {error}; choose another with --port"
+        ) from None
+    found.listen(BACKLOG)
+    return found
+
+
+def run(owner: Owner, address: Address, ready: Callable[[str], None]) -> int:
+    """Serve until a signal comes; return the exit code.
+
+    `owner` is open. `ready` is called with the address once requests are answered.
+    """
+    check_exposure(address.host, address.allow_hosts, not owner.tokens.open)
+    found = listen(address)
+    try:
+        return asyncio.run(_serve(owner, address, found, ready), loop_factory=_loop_factory())
+    finally:
+        found.close()
+        owner.close()
+        log("The service has ended.")
+
+
+def _loop_factory() -> Any:
+    """Return what makes event loops: uvloop's, or Python's own where there is none."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return None
+    return uvloop.new_event_loop
+
+
+async def _serve(
+    owner: Owner, address: Address, found: socket.socket, ready: Callable[[str], None]
+) -> int:
+    from structured_bandits.service.pages.routes import page_routes
+
+    hosts = Hosts(address.host, address.allow_hosts)
+    app = application(
+        owner,
+        hosts,
+        pages=page_routes(owner),
+        proxies=Proxies(address.trusted_proxies),
+        rate=address.rate,
+        log_requests=address.log_requests,
+    )
+    config = uvicorn.Config(
+        app,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=10,
+    )
+    server = uvicorn.Server(config)
+    port = found.getsockname()[1]
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    chores = asyncio.create_task(_chores(owner, server))
+    telling = asyncio.create_task(_tell_ready(server, ready, f"http://{host}:{port}"))
+    began = time.monotonic()
+    await server.serve(sockets=[found])
+    telling.cancel()
+    chores.cancel()
+    await asyncio.gather(chores, telling, return_exceptions=True)
+    log("No more requests are taken.", seconds=round(time.monotonic() - began, 3))
+    return OWNED_ELSEWHERE if owner.lost else 0
+
+
+async def _tell_ready(server: uvicorn.Server, ready: Callable[[str], None], url: str) -> None:
+    while not server.started:
+        await asyncio.sleep(0.01)
+    log("Requests are answered.", url=url)
+    ready(url)
+
+
+async def _chores(owner: Owner, server: uvicorn.Server) -> None:
+    """Do what happens by itself; stop the server if another process has taken over."""
+    await owner.live(lambda: owner.lost or server.should_exit)
+    server.should_exit = True
+
+
+def take_over(
+    store: Store,
+    wait: bool,
+    say: Callable[[str], None],
+    pause: Callable[[float], None] = time.sleep,
+) -> Owner:
+    """Return the owner of a store; if another process has it, wait for its end if wanted."""
+    told = False
+    while True:
+        owner = Owner(store)
+        try:
+            owner.open()
+            return owner
+        except OwnedElsewhereError as error:
+            if not wait:
+                raise
+            if not told:
+                say(f"{error}. Waiting as its standby.")
+                told = True
+            pause(1.0)
