@@ -13,10 +13,12 @@ from typing import Any
 from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.service.api import application
+from structured_bandits.service.for_pages import OwnerForPages
 from structured_bandits.service.hosts import Hosts, Proxies, check_exposure
 from structured_bandits.service.logs import log
 from structured_bandits.service.messages import NewVersion
 from structured_bandits.service.owner import Owner
+from structured_bandits.service.pages.routes import page_routes
 from structured_bandits.service.problems import Conflict
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import OwnedElsewhereError, Store
@@ -45,7 +47,7 @@ class Address:
 def open_store(where: str, readonly: bool = False) -> Store:
     """Return the store with a name: a file, or the address of a PostgreSQL database."""
     if where.startswith(("postgresql://", "postgres://")):
-        from structured_bandits.service.postgres import PostgresStore
+        from structured_bandits.service.postgres import PostgresStore  # type: ignore
 
         return PostgresStore(where)
     return SqliteStore(Path(where), readonly)
@@ -96,7 +98,8 @@ def run(owner: Owner, address: Address, ready: Callable[[str], None]) -> int:
     check_exposure(address.host, address.allow_hosts, not owner.tokens.open)
     found = listen(address)
     try:
-        return asyncio.run(_serve(owner, address, found, ready), loop_factory=_loop_factory())
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(_serve(owner, address, found, ready))
     finally:
         found.close()
         owner.close()
@@ -115,13 +118,11 @@ def _loop_factory() -> Any:
 async def _serve(
     owner: Owner, address: Address, found: socket.socket, ready: Callable[[str], None]
 ) -> int:
-    from structured_bandits.service.pages.routes import page_routes
-
     hosts = Hosts(address.host, address.allow_hosts)
     app = application(
         owner,
         hosts,
-        pages=page_routes(owner),
+        pages=page_routes(OwnerForPages(owner)),
         proxies=Proxies(address.trusted_proxies),
         rate=address.rate,
         log_requests=address.log_requests,
