@@ -39,6 +39,12 @@ def fact(window: Window, name: str) -> str:
     return window.text(f'[data-fact="{name}"]')
 
 
+def await_truth(window: Window, model: int) -> None:
+    """Waits until a page with this model as the truth is there in full."""
+    shown = f"""document.querySelector('tr.truth[data-model="{model}"]') !== null"""
+    window.wait(f"document.readyState === 'complete' && {shown}")
+
+
 def value(window: Window, name: str) -> str:
     return str(window.evaluate(f'document.getElementById("{name}").value'))
 
@@ -50,7 +56,7 @@ def test_choosing_and_moving_things_on_a_table(window: Window | None) -> None:
         window.become(390)
         window.goto(url)
         window.click('tr[data-model="2"]')  # the middle of the row, not its name
-        window.wait("document.querySelector('tr.truth').dataset.model === '2'")
+        await_truth(window, 2)
         assert fact(window, "best") == "two for one, with a mean of 0.14"
         assert value(window, "truth") == "2"
         assert "truth=2" in window.evaluate("location.search")
@@ -78,7 +84,7 @@ def test_choosing_and_moving_things_on_a_table(window: Window | None) -> None:
         assert fact(window, "nearest") == SHOP.model_names[moved.nearest.model]
 
         window.evaluate("history.back()")
-        window.wait("document.querySelector('tr.truth').dataset.model === '0'")
+        await_truth(window, 0)
         assert window.console == []
 
 
@@ -110,7 +116,11 @@ def test_pages_fit_a_phone_and_a_desk_in_both_schemes(
     file.write_text(whole_file(SHOP, "shop.csv", 10_000))
     with serving(explorer_app(structure, f"{name}.csv")) as url:
         window.goto(file.as_uri() if name == "file" else f"{url}/?mean=0.3")
-        looks = [(390, False), (1280, True), *([(390, True), (1280, False)] if name == "shop" else [])]
+        looks = [
+            (390, False),
+            (1280, True),
+            *([(390, True), (1280, False)] if name == "shop" else []),
+        ]
         for width, dark in looks:
             window.become(width, dark)
             seen = window.look(tmp_path / f"{width}-{window.scheme}.png")
@@ -145,7 +155,7 @@ def test_all_of_it_works_without_a_script(window: Window | None) -> None:
         try:
             window.goto(url)
             window.click('tr[data-model="1"]')
-            window.wait("document.querySelector('tr.truth').dataset.model === '1'")
+            await_truth(window, 1)
             window.type("#horizon", "0")
             window.press("Enter")
             window.wait("document.querySelector('#timeline')?.innerText.includes('100,000 pulls')")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from structured_bandits.extras import needs
-from structured_bandits.report.page import CONTROL
 from structured_bandits.service.explorer.choice import Choice
 from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.models import label_of
 from structured_bandits.service.rendering import rendered
-from structured_bandits.text_tables import NOT_PRINTABLE
+from structured_bandits.text_tables import without_controls
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup
+
+LONGEST_NAME = 80  # characters
 
 
 class Links(Protocol):
@@ -44,16 +45,22 @@ class View(NamedTuple):
     @property
     def labels(self) -> tuple[str, ...]:
         """What the arms are called."""
-        return tuple(self.structure.arm_labels)
+        return tuple(map(shortened, self.structure.arm_labels))
 
     def name(self, model: Any) -> str:
         """Return what a model is called."""
-        return label_of(self.structure, model)
+        return shortened(label_of(self.structure, model))
+
+
+def shortened(name: str) -> str:
+    """Return a name that fits a sentence; of a long one both ends stay, as either may tell it apart.
+
+    >>> len(shortened("a" * 200)), shortened("a short one")
+    (80, 'a short one')
+    """
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 21]}…{name[-20:]}"
 
 
 def filled(template: str, **context: Any) -> Markup:
-    """Return a template that is filled in, with a mark for each character that no page may hold.
-
-    These are characters that cannot be seen, or that turn the direction of all text after them.
-    """
-    return Markup(CONTROL.sub(NOT_PRINTABLE, rendered(f"explorer/{template}", **context)))
+    """Return a template that is filled in; whatever names hold, no control character gets through."""
+    return Markup(without_controls(rendered(f"explorer/{template}", **context)))
