@@ -25,6 +25,7 @@ from structured_bandits.errors import (
     OutputError,
     ParameterError,
     RewardError,
+    ServiceError,
     SlowSimulationWarning,
     StructuredBanditsError,
     StructureError,
@@ -32,6 +33,8 @@ from structured_bandits.errors import (
 from structured_bandits.live.agent import Agent, Decision
 from structured_bandits.live.likely import LikelyModel
 from structured_bandits.live.logs import Learned
+from structured_bandits.live.remote.agent import RemoteAgent
+from structured_bandits.live.remote.decision import RemoteDecision
 from structured_bandits.misfit.report import Misfit
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
@@ -146,9 +149,12 @@ __all__ = [
     "PolyhedralStructure",
     "Polytope",
     "Reading",
+    "RemoteAgent",
+    "RemoteDecision",
     "Result",
     "RewardError",
     "Seen",
+    "ServiceError",
     "SlowSimulationWarning",
     "StructureError",
     "StructuredBanditsError",

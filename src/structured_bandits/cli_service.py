@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.text_tables import table_text
+
+if TYPE_CHECKING:
+    from structured_bandits.service.owner import Owner
 
 STORE = click.option(
     "--store",
@@ -63,7 +71,6 @@ def serve(
     """
     from structured_bandits.service.logs import set_up_logs
     from structured_bandits.service.server import (
-        OWNED_ELSEWHERE,
         Address,
         begin_experiments,
         open_store,
@@ -71,10 +78,9 @@ def serve(
         take_over,
     )
     from structured_bandits.service.spec import checked_name, read_spec
-    from structured_bandits.service.store import OwnedElsewhereError
 
     set_up_logs()
-    try:
+    with _complaints():
         specs = [(checked_name(file.stem), read_spec(file)) for file in files]
         owner = take_over(open_store(store), standby, lambda text: click.echo(text, err=True))
         try:
@@ -85,13 +91,177 @@ def serve(
             raise
         address = Address(host, port, allow_host, trusted_proxy, rate, log_requests)
         code = run(owner, address, lambda url: click.echo(f"serving on {url}"))
-    except OwnedElsewhereError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(OWNED_ELSEWHERE)
-    except StructuredBanditsError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2)
     sys.exit(code)
 
 
-COMMANDS = (serve,)
+@contextmanager
+def _complaints() -> Iterator[None]:
+    """Say what is wrong without a traceback: exit code 3 if another process owns the store, else 2."""
+    from structured_bandits.service.server import OWNED_ELSEWHERE
+    from structured_bandits.service.store import OwnedElsewhereError
+
+    try:
+        yield
+    except StructuredBanditsError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(OWNED_ELSEWHERE if isinstance(error, OwnedElsewhereError) else 2)
+
+
+@contextmanager
+def _owned(store: str) -> Iterator[Owner]:
+    """Own a store for a moment, where no server does."""
+    from structured_bandits.service.owner import Owner
+    from structured_bandits.service.server import open_store
+
+    owner = Owner(open_store(store))
+    owner.open()
+    try:
+        yield owner
+    finally:
+        owner.close()
+
+
+@click.group()
+def token() -> None:
+    """Make, list and revoke the tokens of a service.
+
+    A token lets a program or a person in: role "read" may look, "ask" may also ask and tell, "admin" may
+    do everything. While a server runs, it owns the store: then use its page /tokens, or POST /v1/tokens.
+    """
+
+
+@token.command("add")
+@click.argument("name")
+@click.option(
+    "--role", type=click.Choice(["read", "ask", "admin"]), default="ask", show_default=True
+)
+@click.option("--experiment", multiple=True, help="One that it is for; without any, for all.")
+@STORE
+def add_token(name: str, role: str, experiment: tuple[str, ...], store: str) -> None:
+    """Make a token for NAME and print it, this once: it is kept nowhere."""
+    with _complaints(), _owned(store) as owner:
+        text, _ = owner.add_token(name, role, experiment or None)
+        owner.writer.write_now()
+    click.echo(text)
+
+
+@token.command("list")
+@STORE
+def list_tokens(store: str) -> None:
+    """List all tokens, without their secrets."""
+    from structured_bandits.service.server import open_store
+
+    with _complaints():
+        rows = open_store(store, readonly=True).tokens()
+    cells = [
+        [row.id, row.name, row.role, _for_which(row.experiments), "no" if row.revoked_at else "yes"]
+        for row in rows
+    ]
+    header = ["id", "name", "role", "experiments", "valid"]
+    click.echo(table_text([header, *cells]) if cells else "There are no tokens.")
+
+
+def _for_which(experiments: str) -> str:
+    names = json.loads(experiments)
+    return "all" if names is None else ", ".join(names)
+
+
+@token.command("revoke")
+@click.argument("identity", metavar="ID")
+@STORE
+def revoke_token(identity: str, store: str) -> None:
+    """Revoke the token with this ID."""
+    with _complaints(), _owned(store) as owner:
+        changed = owner.revoke_token(identity)
+        owner.writer.write_now()
+    if not changed:
+        click.echo(f"Error: there is no valid token {identity!r}", err=True)
+        sys.exit(2)
+    click.echo(f"revoked: {identity}")
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@STORE
+@click.option("--decisions", is_flag=True, help="Also derive every logged decision again.")
+def verify(names: tuple[str, ...], store: str, decisions: bool) -> None:
+    """Check the log of a store, running or not: that no row was changed, and that all adds up.
+
+    NAMES are experiments; without any, all are checked. The exit code is 0 if all is well, 1 if
+    something differs, and 2 if not everything can be checked here, because other code has written it.
+    """
+    from structured_bandits.service.checking import check_store, exit_code
+    from structured_bandits.service.server import open_store
+
+    verdicts = []
+    with _complaints():
+        for checked in check_store(open_store(store, readonly=True), names, decisions):
+            click.echo(checked.text(decisions))
+            verdicts.append(checked.verdict)
+    if not verdicts:
+        click.echo("The store has no experiments.")
+    sys.exit(exit_code(verdicts))
+
+
+@click.command()
+@click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
+@STORE
+def backup(target: Path, store: str) -> None:
+    """Copy the store, in use or not, into the new file TARGET, and check the copy."""
+    from structured_bandits.service.copies import back_up
+    from structured_bandits.service.server import open_store
+
+    with _complaints():
+        rows = back_up(open_store(store, readonly=True), target)
+    click.echo(f"{target}: {rows:,} rows, checked")
+
+
+@click.command()
+@click.argument("source", type=SPEC)
+@STORE
+def restore(source: Path, store: str) -> None:
+    """Make a store of the backup SOURCE.
+
+    Each experiment begins a new version with all rewards of the backup, so that decisions which were
+    handed out after it are never confused with new ones.
+    """
+    from structured_bandits.service.copies import bring_back
+
+    with _complaints():
+        for line in bring_back(source, Path(store)):
+            click.echo(line)
+
+
+@click.command()
+@click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("names", nargs=-1)
+@STORE
+def export(target: Path, names: tuple[str, ...], store: str) -> None:
+    """Write a row for each decision into TARGET (.ndjson or .parquet).
+
+    NAMES are experiments; without any, the decisions of all are written.
+    """
+    from structured_bandits.service.export import export as write
+    from structured_bandits.service.server import open_store
+
+    with _complaints():
+        count = write(open_store(store, readonly=True), names, target)
+    click.echo(f"{target}: {count:,} decisions")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@STORE
+def archive(folder: Path, store: str) -> None:
+    """Move the logs of closed versions out of the store, into Parquet files in FOLDER."""
+    from structured_bandits.service.archive import archive as move
+
+    with _complaints(), _owned(store) as owner:
+        made = move(owner.store, folder)
+    for path in made:
+        click.echo(f"archived: {path}")
+    if not made:
+        click.echo("No version is closed: there is nothing to archive.")
+
+
+COMMANDS = (serve, token, verify, backup, restore, export, archive)

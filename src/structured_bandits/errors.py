@@ -22,7 +22,12 @@ class RewardError(StructuredBanditsError):
 
 
 class DecisionError(StructuredBanditsError):
-    """A decision of an agent is unknown, already answered or cancelled."""
+    """A decision of an agent is unknown, already answered or cancelled.
+
+    `recorded` is the reward that stands, where a service was told another one.
+    """
+
+    recorded: float | None = None
 
 
 class FileFormatError(StructuredBanditsError):
@@ -35,6 +40,19 @@ class OutputError(StructuredBanditsError, OSError):
 
 class MissingExtraError(StructuredBanditsError, ImportError):
     """A package that this needs is not installed; the message has the command that installs it."""
+
+
+class ServiceError(StructuredBanditsError, OSError):
+    """A decision service cannot be reached, fails, or lets nobody in; it is an `OSError` too.
+
+    `status` is the HTTP status, None if there was no answer. If `passing`, the same request may succeed
+    later; otherwise something is set up wrongly, such as the address or the token.
+    """
+
+    def __init__(self, text: str, status: int | None = None, passing: bool = False) -> None:
+        super().__init__(text)
+        self.status = status
+        self.passing = passing
 
 
 class HorizonWarning(UserWarning):

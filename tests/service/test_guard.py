@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.asgi import Reply, hello, request, scope_of
 
 from structured_bandits.service.auth import Tokens, new_token
@@ -127,6 +129,42 @@ def test_a_cookie_is_for_this_server_alone() -> None:
     )
     ended = session_cookie("", https=False)
     assert ended == "sb_token=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
+
+
+NAMES = ["host", "authorization", "cookie", "origin", "x-forwarded-for", "x-forwarded-proto"]
+PIECES = [
+    "localhost",
+    ":",
+    "[",
+    "]",
+    "::1",
+    ",",
+    ";",
+    "=",
+    "sb_token",
+    "Bearer ",
+    TEXT,
+    "http://",
+    "\xff",
+    "\t",
+    "9",
+]
+VALUES = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    headers=st.lists(st.tuples(st.sampled_from(NAMES), VALUES), max_size=6),
+    tokens=st.booleans(),
+    method=st.sampled_from(["GET", "POST"]),
+)
+def test_no_headers_make_the_guard_stumble(headers: Any, tokens: bool, method: str) -> None:
+    """And none but a whole token in its place names a caller."""
+    found = seen(*headers, tokens=tokens, method=method, proxies=["127.0.0.1"])
+    if isinstance(found, int):
+        assert found in (403, 421)
+    elif found[0] is not None:
+        assert any(TEXT in value for name, value in headers if name in ("authorization", "cookie"))
 
 
 def answers() -> list[Reply]:

@@ -9,6 +9,8 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.asgi import answer, hello, reply_of, request, scope_of
 
 import structured_bandits as sb
@@ -136,6 +138,32 @@ def test_depth_is_what_a_decoder_would_meet(depth: int, mixed: bool) -> None:
     else:
         with pytest.raises(Malformed, match="more than 8 deep"):
             limits.check_depth(body)
+
+
+def depth_of(value: Any) -> int:
+    if isinstance(value, dict):
+        value = list(value.values())
+    return 1 + max(map(depth_of, value), default=0) if isinstance(value, list) else 0
+
+
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(alphabet='[]{}"\\\n,:é', max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text('[{"', max_size=3), inner, max_size=3)
+    ),
+    max_leaves=25,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(value=VALUES, most=st.integers(1, 5), ascii_only=st.booleans())
+def test_depth_is_that_of_the_value(value: Any, most: int, ascii_only: bool) -> None:
+    body = json.dumps(value, ensure_ascii=ascii_only).encode()
+    if depth_of(value) <= most:
+        limits.check_depth(body, most)
+    else:
+        with pytest.raises(Malformed):
+            limits.check_depth(body, most)
 
 
 @pytest.mark.parametrize(

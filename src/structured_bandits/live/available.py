@@ -19,7 +19,7 @@ def allowed_arms(
     if available is None:
         return ~parked
     here: Flags = np.zeros(len(names), np.bool_)
-    for arm in _listed(available):
+    for arm in listed_arms(available):
         here[index_of(arm, names, "available arm")] = True
     allowed: Flags = here & ~parked
     if not allowed.any():
@@ -29,7 +29,8 @@ def allowed_arms(
     return allowed
 
 
-def _listed(available: Any) -> list[Any]:
+def listed_arms(available: Any) -> list[Any]:
+    """Return the arms that are available as a list; raise if they are no collection."""
     if isinstance(available, (str, bytes)):
         raise ParameterError(
             f"available={available!r}: expected a collection of arms, as in [{available!r}]"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -61,19 +62,16 @@ def describe(agent: Agent) -> Description:
     means = agent.means[shown]
     highest = np.max(means, initial=-math.inf, where=~np.isnan(means))
     structure = getattr(agent.policy, "structure", None)
-    waiting = len(agent._pending)
-    left_out = len(pulls) - len(shown)
     return Description(
         [
             f"The agent plays {cut(repr(agent.policy), LONGEST)}.",
-            f"It has seen {counted(int(pulls.sum()), 'reward')} and waits for "
-            f"{f'{waiting:,}' if waiting else 'no'} more.",
+            seen_words(int(pulls.sum()), len(agent._pending)),
             *_alarm_words(agent),
         ],
         _rows(agent, shown.tolist()),
         [bool(mean == highest) for mean in means],
         [
-            *([f"The {left_out:,} arms with the fewest pulls are left out."] if left_out else []),
+            *left_out_words(len(pulls) - len(shown)),
             _interval_words(agent),
             *fitting_words(structure, agent.fitting_models),
             *likely_words(structure, agent.likely_models, agent._names),
@@ -90,13 +88,37 @@ def _rows(agent: Agent, shown: list[int]) -> list[list[str]]:
     return [
         [
             agent._names[arm],
-            f"{pulls[arm]:,}",
-            "" if math.isnan(means[arm]) else number(means[arm]),
-            interval(*intervals[arm]) if np.isfinite(intervals[arm]).any() else "",
-            ("yes" if arm in active else "no") + (", parked" if arm in parked else ""),
+            *seen_cells(pulls[arm], means[arm], intervals[arm]),
+            race_cell(arm in active, arm in parked),
         ]
         for arm in shown
     ]
+
+
+def seen_cells(pulls: int, mean: float, ends: Sequence[float]) -> list[str]:
+    """Return the cells that say what was seen of an arm: pulls, mean (nan without) and interval."""
+    bounded = any(map(math.isfinite, ends))
+    return [
+        f"{pulls:,}",
+        "" if math.isnan(mean) else number(mean),
+        interval(*ends) if bounded else "",
+    ]
+
+
+def race_cell(active: bool, parked: bool) -> str:
+    """Return the cell that says whether an arm is in the race."""
+    return ("yes" if active else "no") + (", parked" if parked else "")
+
+
+def seen_words(rewards: int, waiting: int) -> str:
+    """Say how many rewards have come, and how many have not."""
+    more = f"{waiting:,}" if waiting else "no"
+    return f"It has seen {counted(rewards, 'reward')} and waits for {more} more."
+
+
+def left_out_words(arms: int) -> list[str]:
+    """Say how many arms a table does not have."""
+    return [f"The {arms:,} arms with the fewest pulls are left out."] if arms else []
 
 
 def _interval_words(agent: Agent) -> str:

@@ -100,7 +100,7 @@ def likely_words(structure: Structure | None, likely: Any, arms: Sequence[str]) 
             f"{', '.join(means[:MOST])}{more}."
         ]
     if isinstance(likely, Mapping):
-        return [_weights(list(likely.items()))]
+        return [weights_words(list(likely.items()))]
     if isinstance(structure, PolyhedralStructure):
         return ["Which model is most likely is not computed for polytopes."]
     if isinstance(structure, BoxStructure):
@@ -108,7 +108,7 @@ def likely_words(structure: Structure | None, likely: Any, arms: Sequence[str]) 
     return []  # of a curve nothing was seen yet
 
 
-def _weights(models: list[tuple[str, float]]) -> str:
+def weights_words(models: Sequence[tuple[str, float]]) -> str:
     """Say how likely the likeliest models of a table are."""
     if models[0][1] <= models[-1][1] and len(models) > 1:
         return "All models are equally likely."

@@ -55,7 +55,7 @@ class Misfit:
     def __str__(self) -> str:
         if not self.pulls:
             return "Nothing speaks against the structure: no reward has been counted yet."
-        level = _level(self.p_value)
+        level = p_value_words(self.p_value)
         said = f"e-value {number(self.e_value)}, p-value {level} after {self.pulls:,} pulls"
         if not self.refuted():
             return f"The rewards do not refute the structure ({said})."
@@ -68,7 +68,7 @@ class Misfit:
         )
 
 
-def _level(p_value: float) -> str:
+def p_value_words(p_value: float) -> str:
     """Return a p-value for people."""
     return number(p_value, 2) if p_value >= SMALLEST_LEVEL else f"below {SMALLEST_LEVEL}"
 

@@ -68,6 +68,15 @@ def body_of(content: dict[str, Any]) -> str | None:
     return json.encode(said).decode() if said else None
 
 
+def public_id(uid: str, decision: int) -> str:
+    """Return the id of a decision for clients: no other version has the same.
+
+    >>> public_id("0123456789ab", 17), public_id("0123456789ab", -3)
+    ('0123456789ab-17', '0123456789ab-p3')
+    """
+    return f"{uid}-{decision}" if decision >= 0 else f"{uid}-p{-decision}"
+
+
 def first_link(uid: str) -> bytes:
     """Return what the first row of a version is linked to: no two versions have the same chain."""
     return hashlib.blake2b(uid.encode(), digest_size=CHAIN_BYTES).digest()

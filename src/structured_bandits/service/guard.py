@@ -49,11 +49,13 @@ CONTENT_POLICY = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
+#: Other servers learn no address of ours. (With "no-referrer" browsers would send our own forms with the
+#: origin "null", which cannot be told from a stranger's.)
 SECURITY_HEADERS = [
     (b"content-security-policy", CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"same-origin"),  # with no-referrer our own forms have the Origin "null"
+    (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]

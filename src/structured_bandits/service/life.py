@@ -34,7 +34,7 @@ from structured_bandits.service.choosing import (
     pulls_of,
     wanted_of,
 )
-from structured_bandits.service.events import Event, body_of, first_link, link
+from structured_bandits.service.events import Event, body_of, first_link, link, public_id
 from structured_bandits.service.history import History
 from structured_bandits.service.messages import HistoryPoint
 from structured_bandits.service.problems import Conflict, NotFound, Refused
@@ -396,7 +396,7 @@ class Life:
 
     def name_of(self, decision: int) -> str:
         """Return the public id of a decision: no other version has the same."""
-        return f"{self.uid}-{decision}" if decision >= 0 else f"{self.uid}-p{-decision}"
+        return public_id(self.uid, decision)
 
     def _do(
         self, kind: str, at: int, decision: int | None = None, n: int | None = None, **more: Any

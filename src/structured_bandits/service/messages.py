@@ -353,6 +353,7 @@ class State(Answer):
     fallen_back: bool
     history: list[HistoryPoint]
     versions: list[VersionView]
+    reward_range: tuple[float, float] | None = None  # null if any reward may come
 
 
 class Summary(Answer):

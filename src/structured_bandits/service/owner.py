@@ -28,7 +28,7 @@ from structured_bandits.service.accounting import (
 from structured_bandits.service.auth import Token, Tokens, new_token
 from structured_bandits.service.choosing import Wanted, choices_of, wanted_of
 from structured_bandits.service.clock import Clock
-from structured_bandits.service.events import ASK, LEARN, RESULTS, Event, first_link
+from structured_bandits.service.events import ASK, LEARN, RESULTS, Event, first_link, public_id
 from structured_bandits.service.life import Life, Results
 from structured_bandits.service.logs import log, log_error
 from structured_bandits.service.metrics import Metrics
@@ -41,11 +41,13 @@ from structured_bandits.service.problems import (
     Unavailable,
 )
 from structured_bandits.service.readings import server_reading
-from structured_bandits.service.replay import code_here, restore
+from structured_bandits.service.replay import code_here, restore, wrote_here
 from structured_bandits.service.saved_life import digest_of, save_life
 from structured_bandits.service.served import Place, Served, Version, new_uid, spec_of
 from structured_bandits.service.spec import Spec, build_spec, checked_name
 from structured_bandits.service.store import (
+    ARCHIVED,
+    CLOSED,
     Changes,
     ExperimentRow,
     OwnedElsewhereError,
@@ -121,12 +123,14 @@ class Owner:
         for warning in restored.warnings:
             served.warnings.append(warning)
             log("A restart met something unexpected.", experiment=served.name, what=warning)
-        version = Version(row, past, restored.life, seconds, replay_seconds=seconds)
-        code = code_here()
-        if restored.replayed or restored.life.seq == 0:
-            restored.life.start({"code": code, "taken": restored.changed}, self.clock.now())
+        version = Version(row, past, restored.life, replay_seconds=seconds)
+        version.cost = seconds if restored.replayed else 0.0
+        changed = restored.changed or not wrote_here(self.store, row, row.head)
+        if restored.replayed or changed:
+            taken = {"code": code_here(), "taken": restored.changed}
+            restored.life.start(taken, self.clock.now())
             self._queue(version)
-        if restored.changed:
+        if changed:
             self._snapshot(version, anchor=1)
         return version
 
@@ -291,7 +295,7 @@ class Owner:
         outcomes = []
         for (version, decision), status in zip(places, statuses, strict=True):
             self.metrics.count_rewards(name, status)
-            public = _public(version, decision)
+            public = public_id(version.uid, decision)
             outcomes.append(messages.Outcome(id=public, status=status))  # type: ignore[arg-type]
         return messages.Told(outcomes=outcomes)
 
@@ -582,7 +586,7 @@ class Owner:
             self._forward(served, version, results_of_rewards(rewards, arms), at)
         if life.close_if_done(at):
             self._queue(version)
-            self.writer.open.closed.append(version.row.id)
+            self.writer.open.closed.append((CLOSED, version.row.id))
             version.life = None
 
     def _forward(self, served: Served, version: Version, results: Results, at: int) -> None:
@@ -636,13 +640,11 @@ def _batch_answer(life: Life, event: Event, repeated: bool = False) -> messages.
     return messages.Batch(id=life.name_of(event.decision or 0), pulls=pulls, repeated=repeated)
 
 
-def _public(version: Version, decision: int) -> str:
-    return f"{version.uid}-{decision}" if decision >= 0 else f"{version.uid}-p{-decision}"
-
-
 def _closed_status(place: Place, reward: float) -> str:
     """Return what becomes of a reward for a closed version, of which nothing is out."""
-    name = _public(place.version, place.decision)
+    name = public_id(place.version.uid, place.decision)
+    if place.version.row.closed == ARCHIVED:
+        raise Conflict(f"Decision {name} is of a version that was archived: all is settled.")
     outcome = place.version.past.outcome(place.decision)
     if outcome is None:
         raise NotFound(f"Decision {name} was never handed out.")

@@ -22,7 +22,14 @@ from structured_bandits.service.events import Damage, Event, damages, first_link
 from structured_bandits.service.life import DiffersError, Life
 from structured_bandits.service.saved_life import digest_of, restore_life
 from structured_bandits.service.spec import Spec
-from structured_bandits.service.store import Saved, Store, StoreError, VersionRow, all_events
+from structured_bandits.service.store import (
+    ARCHIVED,
+    Saved,
+    Store,
+    StoreError,
+    VersionRow,
+    all_events,
+)
 from structured_bandits.sources import SOURCES_HASH
 
 
@@ -82,7 +89,7 @@ def _try(
     life = life_of(spec, row, saved)
     count, changed = 0, not derive
     here = code_here()
-    ours = saved is None or wrote_here(store, row, saved.seq, here)
+    ours = saved is None or wrote_here(store, row, saved.seq)
     for event in _checked(store, row, life):
         if event.kind == kinds.START:
             ours = event.content().get("code") == here
@@ -115,10 +122,10 @@ def life_of(spec: Spec, row: VersionRow, saved: Saved | None) -> Life:
     return restore_life(spec, row.uid, saved.state)
 
 
-def wrote_here(store: Store, row: VersionRow, seq: int, here: dict[str, str]) -> bool:
+def wrote_here(store: Store, row: VersionRow, seq: int) -> bool:
     """Was the row `seq` written by the code that runs here?"""
     start = store.last_start(row.id, seq)
-    return start is not None and start.content().get("code") == here
+    return start is not None and start.content().get("code") == code_here()
 
 
 def _checked(store: Store, row: VersionRow, life: Life) -> Iterable[Event]:
@@ -139,6 +146,7 @@ class Verdict(NamedTuple):
     derived: int  # asks whose arms were derived again
     taken: int  # asks of other code, whose arms cannot be derived here
     differs: list[str]
+    archived: bool = False  # its rows were moved out of the store
 
     @property
     def exit_code(self) -> int:
@@ -153,6 +161,8 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
 
     After rows of other code, decisions are derived again from the next anchor on.
     """
+    if row.closed == ARCHIVED:
+        return Verdict(0, [], 0, 0, [], archived=True)
     anchors = {saved.seq: saved for saved in store.snapshots(row.id)}
     life = Life(spec, row.uid)
     here = code_here()

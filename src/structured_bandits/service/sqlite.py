@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from structured_bandits.service import statements as sql
 from structured_bandits.service.events import Event
+from structured_bandits.service.migrations import statements_from
 from structured_bandits.service.store import (
     PAGE,
     SCHEMA,
@@ -51,8 +52,21 @@ class SqliteStore:
         self._writer: sqlite3.Connection | None = None
         self._readers = threading.local()
         self._generation = 0  # of the readers: after `reopen` every thread opens its own anew
-        if readonly and not self.path.is_file():
+        if readonly:
+            self._check_readable()
+
+    def _check_readable(self) -> None:
+        """Raise if the file cannot be read as a store of this library."""
+        if not self.path.is_file():
             raise StoreError(f"there is no file {self.path}")
+        try:
+            found = self._meta("schema")
+        except sqlite3.DatabaseError:
+            found = None
+        if statements_from(self.where, found):
+            raise StoreError(
+                f"{self.path}: an older version has written it; `serve` brings it up to date"
+            )
 
     # --- owning and writing
 
@@ -74,7 +88,9 @@ class SqliteStore:
             (sql.VERSION, changes.versions),
             (sql.EVENT, [(version, *event) for version, event in changes.events]),
             (sql.HEAD, [(*head, version) for version, head in changes.heads().items()]),
-            (sql.CLOSED, [(version,) for version in changes.closed]),
+            (sql.CLOSED, changes.closed),
+            (sql.DROP_EVENTS, changes.archived()),
+            (sql.DROP_SNAPSHOTS, changes.archived()),
             (sql.SNAPSHOT, changes.snapshots),
             (sql.TOKEN, changes.tokens),
         ]
@@ -119,13 +135,28 @@ class SqliteStore:
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if not tables:
             self._create(connection)
-        check_schema(self.where, self._meta("schema"))
+        self._migrate(connection)
 
     def _create(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         for statement in sql.SCHEMA.format(**WORDS).split(";"):
             if statement.strip():
                 connection.execute(statement)
+        connection.execute(sql.SET_META, ("schema", str(SCHEMA)))
+        connection.execute("COMMIT")
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        """Bring the file to the schema of this library; a copy of it as it was stays beside it."""
+        found = self._meta("schema")
+        steps = statements_from(self.where, found)
+        if not steps:
+            return
+        copy = self.path.with_name(f"{self.path.name}.schema-{found}")
+        if not copy.exists():
+            self.backup(copy)
+        connection.execute("BEGIN IMMEDIATE")
+        for step in steps:
+            connection.execute(step)
         connection.execute(sql.SET_META, ("schema", str(SCHEMA)))
         connection.execute("COMMIT")
 
@@ -217,17 +248,6 @@ class SqliteStore:
     def tokens(self) -> list[TokenRow]:
         """Return all tokens."""
         return rows_of(self._reader().execute(sql.TOKENS), TokenRow)
-
-
-def check_schema(where: str, found: str | None) -> None:
-    """Raise if a store is not one of ours, or one of a newer library."""
-    if found is None or not found.isdigit():
-        raise StoreError(f"{where}: it was not made by structured-bandits")
-    if int(found) > SCHEMA:
-        raise StoreError(
-            f"{where}: it has schema {found}, and this version of structured-bandits knows {SCHEMA}; "
-            "install the version that wrote it, or a newer one"
-        )
 
 
 def _locked(path: Path) -> IO[str]:

@@ -43,7 +43,9 @@ EXPERIMENT = (
 )
 VERSION = "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 STRUCTURE = "INSERT INTO structure VALUES (?, ?) ON CONFLICT(fingerprint) DO NOTHING"
-CLOSED = "UPDATE version SET closed = 1 WHERE id = ?"
+CLOSED = "UPDATE version SET closed = ? WHERE id = ?"
+DROP_EVENTS = "DELETE FROM event WHERE version = ?"
+DROP_SNAPSHOTS = "DELETE FROM snapshot WHERE version = ?"
 SNAPSHOT = "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?)"
 DROP_SNAPSHOT = "DELETE FROM snapshot WHERE version = ? AND seq = ?"
 TOKEN = (

@@ -16,6 +16,11 @@ from structured_bandits.service.events import Event
 
 SCHEMA = 1
 KEPT_SNAPSHOTS = 3  # of each version; besides those that follow a change of the code
+OPEN, CLOSED, ARCHIVED = (
+    0,
+    1,
+    2,
+)  # nothing follows a closed version; the rows of archived ones are away
 PAGE = 10_000  # rows that are read at once
 
 
@@ -47,7 +52,7 @@ class VersionRow(NamedTuple):
     made_at: int
     head: int  # the number of the last row
     chain: bytes  # its hash
-    closed: int = 0  # 1 if nothing will follow
+    closed: int = 0  # OPEN, CLOSED or ARCHIVED
 
 
 class Saved(NamedTuple):
@@ -82,12 +87,18 @@ class Changes:
     )  # new, or another current version
     versions: list[VersionRow] = field(default_factory=list)
     structures: list[tuple[str, str]] = field(default_factory=list)  # fingerprint, JSON
-    closed: list[int] = field(default_factory=list)  # versions
+    closed: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # CLOSED or ARCHIVED, and the version
     snapshots: list[Saved] = field(default_factory=list)
     tokens: list[TokenRow] = field(default_factory=list)  # new, or revoked
 
     def __len__(self) -> int:
         return sum(map(len, vars(self).values()))
+
+    def archived(self) -> list[tuple[int]]:
+        """Return the versions whose rows and snapshots leave the store."""
+        return [(version,) for state, version in self.closed if state == ARCHIVED]
 
     def heads(self) -> dict[int, tuple[int, bytes]]:
         """Return the last row of each version: its number and hash."""

@@ -284,14 +284,22 @@ class Numbered(Sequence[str]):
 
 def index_of(key: int | str, names: Sequence[str], what: str) -> int:
     """Return the index of a model or arm: an int is an index from 0, a str is a name."""
+    key = index_or_name(key, what)
     if isinstance(key, str):
         if key not in names:
             raise StructureError(f"{what}={key!r} is unknown; known are {shortened(names)}")
         return names.index(key)
-    if isinstance(key, (bool, float)) or not isinstance(key, (int, np.integer)):
-        raise StructureError(f"{what}={key!r}: give an index from 0 or a name")
     if not 0 <= key < len(names):
         raise StructureError(f"{what}={key!r} is outside 0 to {len(names) - 1}")
+    return key
+
+
+def index_or_name(key: Any, what: str) -> int | str:
+    """Return what names a model or arm, as a plain int or str; raise if it is neither."""
+    if isinstance(key, str):
+        return key
+    if isinstance(key, (bool, float)) or not isinstance(key, (int, np.integer)):
+        raise StructureError(f"{what}={key!r}: give an index from 0 or a name")
     return int(key)
 
 

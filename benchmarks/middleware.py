@@ -1,0 +1,77 @@
+"""What the middlewares of the service cost a request, around an application that does nothing.
+
+Each number is the best of five rounds, less that of the bare application. No socket is involved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from structured_bandits.service.auth import Tokens, new_token
+from structured_bandits.service.guard import Guard
+from structured_bandits.service.hosts import Hosts
+from structured_bandits.service.limits import BodyLimit, Buckets
+from structured_bandits.service.metrics import Metrics, ServerReading
+from structured_bandits.service.middleware import protected
+from structured_bandits.service.watch import Watch
+
+REQUESTS, ROUNDS = 20_000, 5
+TEXT, TOKEN = new_token("benchmark", "ask")
+BODY = b'{"id": "a8b2c3d4-123", "reward": 1.0}'
+HEADERS = [
+    (b"host", b"localhost:8321"),
+    (b"user-agent", b"benchmark"),
+    (b"accept-encoding", b"identity"),
+    (b"content-type", b"application/json"),
+    (b"content-length", str(len(BODY)).encode()),
+    (b"authorization", b"Bearer " + TEXT.encode()),
+]
+
+
+async def bare(scope: Any, receive: Any, send: Any) -> None:
+    """Read the body and answer."""
+    await receive()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"2")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"{}"})
+
+
+async def receive() -> dict[str, Any]:
+    return {"type": "http.request", "body": BODY, "more_body": False}
+
+
+async def send(message: Any) -> None:
+    pass
+
+
+async def best(app: Any) -> float:
+    rounds = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        for _ in range(REQUESTS):
+            scope = {"type": "http", "method": "POST", "path": "/", "scheme": "http"}
+            await app(scope | {"headers": HEADERS, "client": ("127.0.0.1", 1)}, receive, send)
+        rounds.append((time.perf_counter() - began) / REQUESTS)
+    return 1e6 * min(rounds)
+
+
+def main() -> None:
+    tokens, hosts = Tokens([TOKEN]), Hosts("127.0.0.1")
+    metrics = Metrics(lambda: ServerReading(0, False, []))
+    parts = {"tokens": tokens, "hosts": hosts, "metrics": metrics, "buckets": Buckets(1e9, 10**9)}
+    apps = {
+        "guard": Guard(bare, tokens, hosts),
+        "body": BodyLimit(bare),
+        "watch": Watch(bare, metrics),
+        "all, with a token": protected(bare, **parts),
+        "all, open": protected(bare, **parts | {"tokens": Tokens()}),
+    }
+    nothing = asyncio.run(best(bare))
+    for name, app in apps.items():
+        print(f"{name:20} {asyncio.run(best(app)) - nothing:5.1f} µs")
+
+
+if __name__ == "__main__":
+    main()

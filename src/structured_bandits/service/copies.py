@@ -1,0 +1,75 @@
+"""Backups of an SQLite store, and how one is brought back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from structured_bandits.errors import OutputError, ParameterError
+from structured_bandits.service.accounting import results_of_life
+from structured_bandits.service.checking import check_store, exit_code
+from structured_bandits.service.messages import NewVersion
+from structured_bandits.service.owner import Owner
+from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.store import Store, StoreError
+
+
+def back_up(store: Store, target: Path) -> int:
+    """Copy a store, in use or not, into a new file, and check the copy; return how many rows it has."""
+    if not isinstance(store, SqliteStore):
+        raise ParameterError(
+            "backup is for SQLite files; PostgreSQL has pg_dump and its own archives"
+        )
+    if target.exists():
+        raise OutputError(f"{target}: there is such a file already; backups are never overwritten")
+    part = target.with_name(f".{target.name}.part")
+    try:
+        store.backup(part)
+        rows = _check_whole(SqliteStore(part, readonly=True), target)
+        _to_disk(part)
+        os.replace(part, target)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            part.with_name(part.name + suffix).unlink(missing_ok=True)
+    return rows
+
+
+def _check_whole(copy: SqliteStore, named: Path) -> int:
+    checked = list(check_store(copy, (), decisions=False))
+    copy.close()
+    if exit_code([each.verdict for each in checked]) == 1:
+        wrong = next(each for each in checked if each.verdict.exit_code == 1)
+        raise StoreError(f"{named}: the copy is not right. {wrong.text(False)}")
+    return sum(each.verdict.rows for each in checked)
+
+
+def _to_disk(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def bring_back(backup: Path, target: Path) -> list[str]:
+    """Make a store of a backup; return what was done.
+
+    Decisions that were handed out after the backup are not in it, and their numbers would be handed out
+    again. So each experiment begins a new version, with all rewards that the backup has.
+    """
+    if not backup.is_file():
+        raise ParameterError(f"{backup}: there is no such file")
+    if target.exists():
+        raise OutputError(f"{target}: there is such a file already; move it away first")
+    _check_whole(SqliteStore(backup, readonly=True), backup)
+    shutil.copyfile(backup, target)
+    owner = Owner(SqliteStore(target))
+    owner.open()
+    done = []
+    try:
+        for name, served in owner.served.items():
+            rewards = sum(results_of_life(served.life).pulls)
+            made = owner.new_version(name, NewVersion(spec=served.life.spec.plain))
+            done.append(f"{name}: version {made.version} begins with {rewards:,} rewards")
+        owner.writer.write_now()
+    finally:
+        owner.close()
+    return done
