@@ -86,6 +86,9 @@ def test_choosing_and_moving_things_on_a_table(window: Window | None) -> None:
         window.evaluate("history.back()")
         await_truth(window, 0)
         assert window.console == []
+    window.click('tr[data-model="1"]')  # the server is gone now
+    window.wait("!document.getElementById('offline').hidden")
+    assert "ERR_CONNECTION_REFUSED" in window.console.pop()
 
 
 def test_choosing_a_parameter_of_a_curve(window: Window | None) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from support.explorer_cases import CURVE, SHOP, STRUCTURES, answered, fetched, p
 
 import structured_bandits as sb
 from structured_bandits.errors import MissingExtraError
+from structured_bandits.service.explorer import routes
 from structured_bandits.service.explorer.command import explore, explorer_app
 from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.routes import explorer_routes
@@ -162,6 +166,26 @@ def test_routes_under_a_prefix_with_a_structure_for_each_name() -> None:
     assert (unknown.status, unknown.body) == (404, b"There is no such experiment.")
 
 
+def test_who_waits_too_long_for_a_turn_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(self: Explorer, choice: Any) -> Any:
+        began.set()
+        assert go_on.wait(20)
+        raise MissingExtraError("slow")
+
+    monkeypatch.setattr(Explorer, "theory", slow)
+    monkeypatch.setattr(routes, "PATIENCE", 0.05)
+    app = explorer_app(SHOP, "types.csv")
+    first = threading.Thread(target=answered, args=(app, "/panels/bounds", ""))
+    first.start()
+    assert began.wait(20)
+    assert answered(app, "/panels/truth", "").status == 503
+    go_on.set()
+    first.join()
+    assert answered(app, "/panels/truth", "").status == 200
+
+
 def test_nothing_compiles_and_no_data_frame_is_made() -> None:
     """All panels of a table, a curve and polytopes, in a process that has done nothing else."""
     script = (
@@ -227,3 +251,26 @@ def test_the_command_names_what_is_wrong(tmp_path: Path) -> None:
     done = CliRunner().invoke(explore, [str(table)])
     assert done.exit_code == 2
     assert "much" in done.output
+
+
+def test_the_command_serves_until_ctrl_c(tmp_path: Path) -> None:
+    table = tmp_path / "types.csv"
+    table.write_text("model,tea,coffee\nA,0.8,0.3\nB,0.2,0.7\n")
+    script = "from structured_bandits.service.explorer.command import explore; explore()"
+    started = subprocess.Popen(
+        [sys.executable, "-c", script, str(table), "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    try:
+        assert started.stdout is not None
+        url = re.fullmatch(r"types.csv: (http://127.0.0.1:\d+/) .*\n", started.stdout.readline())
+        assert url
+        with urllib.request.urlopen(url[1], timeout=20) as reply:
+            assert "<h1>types.csv</h1>" in reply.read().decode()
+    finally:
+        started.send_signal(signal.SIGINT)
+        _, errors = started.communicate(timeout=20)
+    assert (started.returncode, errors) == (0, "")

@@ -6,6 +6,7 @@ import socket
 import threading
 import warnings
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,18 +82,17 @@ def _serve(structure: Structure, file: Path, port: int, no_browser: bool) -> Non
     with needs("structured-bandits explore", extra="serve"):
         import uvicorn
 
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((HOST, port))
+        listening = socket.create_server((HOST, port))  # from here on a browser is heard
     except OSError as error:
         raise Complaint(f"--port {port}: {error.strerror}") from None
     url = f"http://{HOST}:{listening.getsockname()[1]}/"
     config = uvicorn.Config(explorer_app(structure, file.name), log_level="warning", lifespan="off")
     click.echo(f"{file.name}: {url} (Ctrl-C ends it)")
     if not no_browser:
-        threading.Timer(0.5, webbrowser.open, [url]).start()
-    uvicorn.Server(config).run(sockets=[listening])
+        threading.Thread(target=webbrowser.open, args=[url], daemon=True).start()
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how one ends it
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def explorer_app(structure: Structure, title: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -30,6 +31,8 @@ with needs("The service", extra="serve"):
     from starlette.routing import Route
 
 MOST_OPTIONS = 300  # models of a list to choose from; of more, one types the number
+PATIENCE = 10.0  # seconds that a request waits for its turn
+BUSY = "Others are exploring just now; try again in a few seconds"
 REMEMBERED = 8  # structures, with what was computed about them
 
 StructureOf = Callable[[Request], Structure]
@@ -80,20 +83,26 @@ def explorer_routes(
     threads: a large structure takes tenths of a second.
     """
     known: deque[Explorer] = deque(maxlen=REMEMBERED)
+    turn = threading.Lock()  # one at a time: what else this process does must not wait for many
 
     def answering(answer: Answer) -> Callable[[Request], Response]:
         def endpoint(request: Request) -> Response:
             try:
-                explorer = _explorer(known, structure_of(request))
-                return HTMLResponse(answer(explorer, request, frame_of(request)))
+                structure, frame = structure_of(request), frame_of(request)
+                if not turn.acquire(timeout=PATIENCE):
+                    return _refused(request, BUSY, 503)
+                try:
+                    return HTMLResponse(answer(_explorer(known, structure), request, frame))
+                finally:
+                    turn.release()
             except HttpProblem as problem:
                 if refused is None:
                     raise
                 return refused(request, problem)
             except MissingExtraError as error:
-                return _refused(request, error, 501)
+                return _refused(request, str(error), 501)
             except StructuredBanditsError as error:
-                return _refused(request, error, 400)
+                return _refused(request, str(error), 400)
 
         return endpoint
 
@@ -180,13 +189,13 @@ def _typed_label(structure: Any) -> str:
     return "parameter" if structure.kind == "curves" else "its means, separated by commas"
 
 
-def _refused(request: Request, error: StructuredBanditsError, status: int) -> Response:
+def _refused(request: Request, why_not: str, status: int) -> Response:
     """Return why an address cannot be shown: a page, or a fragment for the script."""
     names = request.path_params.get("names")
     if names is None:
-        text = filled("error.html", why_not=str(error), start=request.url.path)
+        text = filled("error.html", why_not=why_not, start=request.url.path)
         return HTMLResponse(text, status)
-    said = filled("why_not.html", why_not=str(error))
+    said = filled("why_not.html", why_not=why_not)
     known = [name for name in names.split(",") if name in PANELS]
     parts = [f'<div data-panel="{name}">{said}</div>' for name in known]
     return HTMLResponse("".join(parts) or said, status)

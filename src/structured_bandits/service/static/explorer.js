@@ -5,7 +5,7 @@
   const PAUSE = 120; // ms without a change before something is fetched
   const main = document.getElementById("main");
   const waiting = new Set(); // panels that a change has made out of date
-  let timer = 0, asked = 0, drag = null;
+  let timer = 0, asked = 0, busy = false, drag = null;
 
   const form = () => document.getElementById("explorer");
   const field = (name) => form().elements.namedItem(name);
@@ -45,17 +45,29 @@
   }
 
   // --- what is fetched ------------------------------------------------------------------------------
-  async function fetched(url) {
-    const answer = await fetch(url, { headers: { Accept: "text/html" } });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    return [answer.ok, page];
+  async function fetched(url) { // the page, and whether it is what was asked for; null if none came
+    busy = true;
+    main.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch(url, { headers: { Accept: "text/html" } });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      return [answer.ok, page];
+    } catch {
+      return [false, null];
+    } finally {
+      busy = false;
+      main.removeAttribute("aria-busy");
+    }
   }
+
+  const tell = (answers) => { document.getElementById("offline").hidden = answers; };
 
   async function swap(search, push = true) { // a choice: the whole page, without losing the place
     const mine = ++asked;
     waiting.clear();
     const [ok, page] = await fetched(location.pathname + search);
     if (mine !== asked) return;
+    if (!page) return tell(false);
     if (!ok) return location.assign(location.pathname + search); // its page says what is wrong
     const focused = document.activeElement && document.activeElement.id;
     main.replaceChildren(...page.getElementById("main").childNodes);
@@ -72,9 +84,12 @@
   }
 
   async function refresh() { // a slider or a drag: only the panels that it changes
+    if (busy) return later([...waiting].join(" ")); // one at a time: some structures take seconds
     const mine = ++asked, said = query(), names = [...waiting];
     const [ok, page] = await fetched(`${form().dataset.panels}/${names.join(",")}?${said}`);
     if (mine !== asked) return; // a later change fetches these as well
+    tell(page !== null);
+    if (!page) return;
     waiting.clear();
     for (const panel of page.querySelectorAll("[data-panel]"))
       form().querySelector(`[data-panel="${panel.dataset.panel}"]`)
