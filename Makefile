@@ -2,6 +2,7 @@
 # make test        lint, types, tests, examples in the documentation
 # make test-lowest the lowest versions that pyproject.toml allows, on the tests named below and the site
 # make test-pre    newest versions, pre-releases included, on the same
+# make demo        the decision service with simulated customers, and its dashboard in a browser
 # make bench       speed, as ratios from one run
 # make versions    speed beside another checkout: make versions OLD=/path/to/checkout/src
 # make theorems    mean regret on 50 random structures beside the bounds of the theorems
@@ -19,10 +20,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: reproduce test test-lowest test-pre lint bench versions theorems verdicts docs soak clean
+.PHONY: reproduce demo test test-lowest test-pre lint bench versions theorems verdicts docs soak clean
 
 reproduce: $(READY)
 	$(BIN)/structured-bandits reproduce
+
+demo: $(READY)
+	$(BIN)/structured-bandits demo
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

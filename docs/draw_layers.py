@@ -7,7 +7,8 @@ from pathlib import Path
 
 #: From the top down; the rooms of a layer side by side, as in tests/test_layers.py.
 LAYERS = [
-    ["cli"],
+    ["cli", "cli_service"],
+    ["service"],
     ["experiments"],
     ["advice"],
     ["report"],

@@ -39,8 +39,7 @@ LAYERS = [
     {"advice"},
     {"experiments"},
     {"service"},
-    {"cli_service"},
-    {"cli"},
+    {"cli", "cli_service"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in RANK)

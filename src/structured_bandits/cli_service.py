@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -264,4 +265,42 @@ def archive(folder: Path, store: str) -> None:
         click.echo("No version is closed: there is nothing to archive.")
 
 
-COMMANDS = (serve, token, verify, backup, restore, export, archive)
+@click.command()
+@click.option("--port", default=8321, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--no-browser", is_flag=True, help="Do not open the dashboard in a browser.")
+def demo(port: int, no_browser: bool) -> None:
+    """Show the service with simulated customers; everything is forgotten at the end."""
+    import tempfile
+    import threading
+    import webbrowser
+
+    from structured_bandits.service.demo import SCENES, customers_come, introduction
+    from structured_bandits.service.logs import set_up_logs
+    from structured_bandits.service.server import (
+        Address,
+        begin_experiments,
+        open_store,
+        run,
+        take_over,
+    )
+
+    set_up_logs(level=logging.WARNING)
+    stop = threading.Event()
+
+    def begin(url: str) -> None:
+        introduction(url, click.echo)
+        customers_come(url, stop)
+        if not no_browser:
+            webbrowser.open(url)
+
+    with _complaints(), tempfile.TemporaryDirectory(prefix="structured-bandits-demo-") as folder:
+        owner = take_over(open_store(f"{folder}/demo.db"), False, click.echo)
+        begin_experiments(owner, [(scene.name, scene.spec) for scene in SCENES], update=False)
+        try:
+            code = run(owner, Address(port=port), begin)
+        finally:
+            stop.set()
+    sys.exit(code)
+
+
+COMMANDS = (serve, demo, token, verify, backup, restore, export, archive)

@@ -51,6 +51,7 @@ def test_no_two_tokens_are_alike() -> None:
         "sb_" + TOKEN.id + "_" + TOKEN.hash,  # what a thief of the database has
         TEXT * 10_000,
     ],
+    ids=lambda text: f"{len(text)} characters",
 )
 def test_other_texts_are_no_token(text: str) -> None:
     assert Tokens([TOKEN]).check(text) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from xml.etree import ElementTree
 
 from structured_bandits.service.pages.charts import (
@@ -66,6 +66,17 @@ def test_a_threshold_is_drawn_within_the_chart() -> None:
         if each.get("class") == "threshold"
     )
     assert 0 < float(line.get("y1", "")) < HEIGHT / 4
+
+
+def test_a_short_time_is_labelled_at_its_ends_and_not_twice() -> None:
+    def labels(label_of: Callable[[float], str]) -> list[tuple[str | None, str | None]]:
+        svg = drawn(f"<div>{line_chart('a chart', [], (0.0, 10.0), label_of)}</div>")
+        axis = [text for text in svg.iter(f"{SVG}text") if text.get("y") == str(HEIGHT - 6)]
+        return [(text.text, text.get("text-anchor")) for text in axis]
+
+    assert labels(str) == [("0.0", "start"), ("10.0", "end"), ("5.0", "middle")]
+    assert labels(lambda at: str(at > 2)) == [("False", "start"), ("True", "end")]
+    assert labels(lambda at: "now") == [("now", "start")]
 
 
 def test_an_interval_is_where_its_ends_are() -> None:

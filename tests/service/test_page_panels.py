@@ -10,8 +10,8 @@ from support.service_states import NAMES, alarmed, arm, busy, fresh
 
 from structured_bandits.service import events
 from structured_bandits.service.events import Event
-from structured_bandits.service.messages import HistoryPoint, ModelsView, Side
-from structured_bandits.service.pages.curves import curves, lately
+from structured_bandits.service.messages import HistoryPoint, ModelsView, RegretView, Side
+from structured_bandits.service.pages.curves import curves, last_at_each_time, lately
 from structured_bandits.service.pages.first_steps import possible_reward
 from structured_bandits.service.pages.log_lines import in_words
 from structured_bandits.service.pages.panels import (
@@ -50,21 +50,21 @@ def test_the_tiles_of_a_fresh_experiment_and_of_one_without_structure() -> None:
     assert {tile.id for tile in tiles(bare)} == {"rewards", "pending", "active"}
 
 
+def test_a_regret_that_is_known_is_one_number() -> None:
+    known = replace(busy(), regret=RegretView(least=7.0, most=7.0))
+    assert next(tile.value for tile in tiles(known) if tile.id == "regret") == "7"
+
+
 def test_an_e_value_beyond_numbers_is_a_power_of_ten() -> None:
     state = alarmed()
     assert state.misfit is not None
     huge = replace(state, misfit=replace(state.misfit, e_value=None, log10_e=412.3))
-    assert next(tile.value for tile in tiles(huge) if tile.id == "evidence") == "10^412"
+    assert next(tile.value for tile in tiles(huge) if tile.id == "evidence") == "10^412.3"
 
 
 def test_the_rows_of_arms() -> None:
     rows, _, left_out = arm_rows(busy())
     assert [row.view.name for row in rows] == NAMES
-    assert [(row.told, row.view.out, row.left) for row in rows][:3] == [
-        (890, 85, 225),
-        (798, 61, 341),
-        (250, 0, 0),
-    ]
     assert [row.best for row in rows] == [True, False, False, False, False]
     assert left_out == 0
 
@@ -82,6 +82,8 @@ def test_the_plan_adds_up() -> None:
     plan = plan_of(busy().arms)
     assert (plan.told, plan.out, plan.left) == (1_938, 146, 566)
     assert plan.told + plan.out + plan.left == sum(each.planned for each in busy().arms)
+    beyond = [arm(0, "tea", 3, 0.5, planned=4, wanted=1, out=30)]  # 29 go beyond the plan
+    assert plan_of(beyond)[:3] == (3, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -117,12 +119,20 @@ def points(*pairs: tuple[int, float]) -> list[HistoryPoint]:
 
 
 def test_the_latest_mean_is_that_of_the_last_tenth() -> None:
-    steady = points(*((n, 0.5 * n) for n in range(10, 101, 10)))
+    steady = points(*((n, 0.5 * n) for n in range(100, 1001, 100)))
     assert lately(steady) == [(1000.0 * i, 0.5) for i in range(1, 10)]
-    jump = points((90, 0.0), (100, 10.0))  # the last tenth had a reward of 1 each
+    jump = points((900, 0.0), (1000, 100.0))  # the last tenth had a reward of 1 each
     assert lately(jump) == [(1000.0, 1.0)]
+    few = points((1, 1.0), (30, 9.0), (31, 10.0), (40, 19.0))
+    assert lately(few) == [(2000.0, 0.3), (3000.0, 18 / 39)]  # of at least thirty
     assert lately(points((5, 1.0))) == []
     assert lately(points((5, 1.0), (5, 1.0))) == []  # two looks at the same rewards
+
+
+def test_of_points_within_a_millisecond_the_last_is_drawn() -> None:
+    same = points((1, 0.0), (2, 1.0), (3, 1.0))
+    same[1].at = same[0].at
+    assert [point.rewards for point in last_at_each_time(same)] == [2, 3]
 
 
 def test_curves_are_drawn_of_what_there_is() -> None:

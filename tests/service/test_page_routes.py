@@ -15,10 +15,12 @@ from support.asgi import Reply, answer, scope_of
 from support.service_states import FakeOwner, alarmed, busy, fresh
 
 from structured_bandits.service.auth import new_token
+from structured_bandits.service.events import Event
 from structured_bandits.service.guard import COOKIE, Guard
 from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.messages import Park
+from structured_bandits.service.messages import Alarm, Park
 from structured_bandits.service.pages.routes import page_routes
+from structured_bandits.service.problems import Unavailable
 
 PAGE = "/experiments/offers"
 
@@ -132,6 +134,22 @@ def test_what_is_not_there_is_a_page_too(method: str) -> None:
         assert (reply.status, "There is no experiment 'none'." in words(reply)) == (404, True)
     assert site.post(f"{PAGE}/delete").status == 404
     assert site.owner.acts == []
+
+
+def test_a_page_whose_log_cannot_be_read_says_what_is_wrong() -> None:
+    site = Site()
+
+    async def fail(*anything: object) -> list[Event]:
+        raise Unavailable("The disk cannot be written.")
+
+    site.owner.events = fail  # type: ignore[method-assign]
+    site.owner.change(
+        "offers", state="read-only", alarms=[Alarm(kind="read-only", text="No disk.")]
+    )
+    text = words(site.get(PAGE))
+    assert "Nothing can be written" in text
+    assert "No disk." in text
+    assert "12,993" in text
 
 
 def test_pages_of_other_servers_cannot_press_the_buttons() -> None:

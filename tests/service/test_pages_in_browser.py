@@ -76,7 +76,7 @@ def test_every_page_in_every_look(tmp_path: Path) -> None:
             "means": ["0.0712", "0.0634", "0.0488", "0.0391", "0.0279"],
             "wanted": ["310", "402", "0", "0", "0"],
             "plan": ["1,938", "146", "566"],
-            "weights": ["87.1%", "10.4%", "2.5%"],
+            "weights": ["87.1 %", "10.4 %", "2.5 %"],
         }
         seen = window.look(tmp_path / "offers.png")
         assert seen.figures == ["means", "models", "race", "evidence-over-time"]
@@ -107,6 +107,11 @@ def test_buttons_by_real_clicks_and_panels_that_follow() -> None:
         assert window.evaluate(same)  # what is being pressed does not go away
         assert window.evaluate("document.getElementById('use').open")  # nor what was opened closes
         assert window.console == []
+
+        kept = owner.states.pop("offers")
+        assert window.evaluate("look().then(() => stale.checkVisibility())")  # it does not answer
+        owner.states["offers"] = kept
+        assert not window.evaluate("look().then(() => stale.checkVisibility())")
 
 
 def test_hostile_names_and_very_many_arms_are_only_text() -> None:

@@ -58,8 +58,12 @@ MEASURE = """(async () => {
 })()"""
 
 
-# The centre of an element that is brought into view, if a click there would meet it.
-CENTRE = """(selector => {
+# The centre of an element that is brought into view, if a click there would meet it. Before a page is
+# loaded and painted its elements still move, and the browser ignores clicks.
+CENTRE = """(async selector => {
+  if (document.readyState !== 'complete')
+    await new Promise(done => addEventListener('load', done));
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
   const element = document.querySelector(selector);
   if (!element) return 'there is no such element';
   element.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
@@ -177,7 +181,7 @@ class Window:
 
     def centre(self, selector: str) -> tuple[float, float]:
         """Where to click to meet an element, which is scrolled into view."""
-        found = self.evaluate(f"{CENTRE}({json.dumps(selector)})")
+        found = self.wait(f"{CENTRE}({json.dumps(selector)})")
         if not isinstance(found, dict):
             raise self.browser.failed(f"cannot click {selector}: {found}")
         return found["x"], found["y"]

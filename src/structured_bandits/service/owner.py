@@ -28,7 +28,15 @@ from structured_bandits.service.accounting import (
 from structured_bandits.service.auth import Token, Tokens, new_token
 from structured_bandits.service.choosing import Wanted, choices_of, wanted_of
 from structured_bandits.service.clock import Clock
-from structured_bandits.service.events import ASK, LEARN, RESULTS, Event, first_link, public_id
+from structured_bandits.service.events import (
+    ASK,
+    CANCEL,
+    LEARN,
+    RESULTS,
+    Event,
+    first_link,
+    public_id,
+)
 from structured_bandits.service.life import Life, Results
 from structured_bandits.service.logs import log, log_error
 from structured_bandits.service.metrics import Metrics
@@ -41,7 +49,7 @@ from structured_bandits.service.problems import (
     Unavailable,
 )
 from structured_bandits.service.readings import server_reading
-from structured_bandits.service.replay import code_here, restore, wrote_here
+from structured_bandits.service.replay import Restored, code_here, restore, wrote_here
 from structured_bandits.service.saved_life import digest_of, save_life
 from structured_bandits.service.served import Place, Served, Version, new_uid, spec_of
 from structured_bandits.service.spec import Spec, build_spec, checked_name
@@ -103,17 +111,20 @@ class Owner:
         self.writer.close()
         self.store.close()
 
-    def _load(self) -> None:
-        """Read everything from the store; what was in memory is forgotten."""
+    def _load(self, begin: bool = True) -> None:
+        """Read everything from the store; what was in memory is forgotten.
+
+        With `begin` the logs are to go on, and rows that say so are queued.
+        """
         self._unwritten = Unwritten()
         served = {row.id: Served(row) for row in self.store.experiments()}
         for row in self.store.versions():
             experiment = served[row.experiment]
-            experiment.versions.append(self._loaded(row, experiment))
+            experiment.versions.append(self._loaded(row, experiment, begin))
         self.served = {each.name: each for each in served.values()}
         self.tokens.replace(_token(row) for row in self.store.tokens())
 
-    def _loaded(self, row: VersionRow, served: Served) -> Version:
+    def _loaded(self, row: VersionRow, served: Served, begin: bool) -> Version:
         past = PastOf(self.store, self._unwritten, row.id)
         if row.closed:
             return Version(row, past, None)
@@ -123,8 +134,16 @@ class Owner:
         for warning in restored.warnings:
             served.warnings.append(warning)
             log("A restart met something unexpected.", experiment=served.name, what=warning)
+        restored.life.outbox.clear()  # each reward was forwarded in the transaction that recorded it
         version = Version(row, past, restored.life, replay_seconds=seconds)
         version.cost = seconds if restored.replayed else 0.0
+        if begin:
+            self._begin_again(version, restored)
+        return version
+
+    def _begin_again(self, version: Version, restored: Restored) -> None:
+        """Record that this process goes on with a version; if its code is new, with an anchor."""
+        row = version.row
         changed = restored.changed or not wrote_here(self.store, row, row.head)
         if restored.replayed or changed:
             taken = {"code": code_here(), "taken": restored.changed}
@@ -132,7 +151,6 @@ class Owner:
             self._queue(version)
         if changed:
             self._snapshot(version, anchor=1)
-        return version
 
     # --- writing
 
@@ -145,14 +163,13 @@ class Owner:
         self.metrics.count_failed_commit()
         log_error("A commit failed.", error)
         if isinstance(error, OwnedElsewhereError):
-            self.lost = True
-            self.refusal = "Another process has taken over this store."
+            self._lose("Another process has taken over this store.")
             return
         now = time.monotonic()
         again = self._failed_at is not None and now - self._failed_at < 2 * TRY_AGAIN
         self._failed_at = now
         if again:
-            self.refusal = "The disk cannot be written."
+            self._stop("The disk cannot be written.")
         else:
             self.recover()
 
@@ -163,14 +180,29 @@ class Owner:
             self._load()
             self.writer.write_now()
         except OwnedElsewhereError as error:
-            self.lost, self.refusal = True, str(error)
+            self._lose(str(error))
         except Exception as error:  # whatever the disk or the database has to say
-            self._failed_at = time.monotonic()
-            self.refusal = "The store cannot be read or written."
             log_error("The store could not be opened again.", error)
+            self._stop("The store cannot be read or written.")
         else:
             self.refusal = None
             log("The store was opened again.", where=self.store.where)
+
+    def _stop(self, why: str) -> None:
+        """Write nothing until `recover` succeeds, and show nothing but what the disk has."""
+        self.refusal = why
+        self._failed_at = time.monotonic()
+        self.writer.open = Changes()
+        try:
+            self._load(begin=False)
+        except Exception as error:  # then nothing is known
+            self.served = {}
+            log_error("The store cannot be read.", error)
+
+    def _lose(self, why: str) -> None:
+        """Answer nothing any more: what is true is known by another process."""
+        self.lost, self.refusal = True, why
+        self.served = {}
 
     def _queue(self, version: Version) -> None:
         """Let the rows that a version has recorded be written."""
@@ -201,13 +233,15 @@ class Owner:
         await self.writer.wait()
 
     @contextmanager
-    def _changing(self, version: Version) -> Iterator[Life]:
+    def _changing(self, version: Version, follows: bool = False) -> Iterator[Life]:
         """Around a command: refuses if nothing can be written, and queues what was recorded.
 
+        What `follows` from a command belongs to its transaction: it is never refused by itself.
         If a command fails after it has begun to change the state, memory is not what the log says any
         more; then everything since the last commit is given up, as after a failed commit.
         """
-        self.check_writable()
+        if not follows:
+            self.check_writable()
         life = version.life
         if life is None:
             raise Conflict("This version is closed: no rewards are out.")
@@ -238,6 +272,8 @@ class Owner:
         try:
             return self.served[name]
         except KeyError:
+            if self.refusal is not None:
+                raise Unavailable(self.refusal, retry_after=TRY_AGAIN) from None
             raise NotFound(f"There is no experiment {name!r}.") from None
 
     def _place(self, served: Served, public_id: str | None, key: str | None) -> Place:
@@ -323,6 +359,9 @@ class Owner:
         """Take a decision back."""
         served = self.find(name)
         version, decision = self._place(served, request.id, request.key)
+        outcome = version.past.outcome(decision) if version.life is None else None
+        if outcome is not None and outcome.kind == CANCEL:
+            return messages.Done(changed=False, seq=version.row.head)
         at = self.clock.now()
         with self._changing(version) as life:
             changed = life.cancel(decision, at, version.past)
@@ -361,7 +400,7 @@ class Owner:
         at = self.clock.now()
         with self._changing(version) as life:
             life.results(decision, results, request.key, at)
-        if life.retired:
+        if life.forwards:
             self._forward(served, version, results, at)
         self._follow(served, version, at)
         self.metrics.count_rewards(name, "recorded", sum(results.pulls))
@@ -370,11 +409,11 @@ class Owner:
     def learn(self, name: str, request: messages.Learn) -> messages.Done:
         """Take in results of pulls that the service did not ask for."""
         served = self.find(name)
-        version = served.current
         results = Results(request.pulls, request.sums, request.squares)
-        if self._is_repeated(version, request.key, LEARN, None, results):
-            return messages.Done(changed=False, seq=served.life.seq)
-        with self._changing(version) as life:
+        for version in reversed(served.versions):  # an older one may have carried them over
+            if self._is_repeated(version, request.key, LEARN, None, results):
+                return messages.Done(changed=False, seq=served.life.seq)
+        with self._changing(served.current) as life:
             life.learn(results, request.key, self.clock.now())
         self.metrics.count_rewards(name, "recorded", sum(results.pulls))
         return messages.Done(changed=True, seq=life.seq)
@@ -449,7 +488,7 @@ class Owner:
         if carried is not None:
             life.carry(carried, {"version": before.row.number}, at)
         with self._changing(before):
-            old.retire(at)
+            old.retire(at, forwards=request.carry is not None)
         served.row = served.row._replace(current=row.id)
         served.versions.append(version)
         self._queue_version(served.row, version, request.spec)
@@ -587,6 +626,7 @@ class Owner:
         if life.close_if_done(at):
             self._queue(version)
             self.writer.open.closed.append((CLOSED, version.row.id))
+            version.row = version.row._replace(head=life.seq, chain=life.chain, closed=CLOSED)
             version.life = None
 
     def _forward(self, served: Served, version: Version, results: Results, at: int) -> None:
@@ -595,7 +635,7 @@ class Owner:
         names = version.life.spec.arm_names
         named = by_name(results, names, served.life.spec.arm_names)
         if any(named.pulls):
-            with self._changing(served.current) as life:
+            with self._changing(served.current, follows=True) as life:
                 life.forward(named, version.row.number, at)
 
     async def live(self, stop: Callable[[], bool]) -> None:

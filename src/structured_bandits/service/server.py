@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from structured_bandits.errors import ParameterError
@@ -19,6 +21,7 @@ from structured_bandits.service.logs import log
 from structured_bandits.service.messages import NewVersion
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.pages.routes import page_routes
+from structured_bandits.service.patience import ImpatientProtocol
 from structured_bandits.service.problems import Conflict
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import OwnedElsewhereError, Store
@@ -77,7 +80,8 @@ def begin_experiments(
 def listen(address: Address) -> socket.socket:
     """Return a socket that listens; raises ParameterError if that is not possible."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small answers at once only on sockets that say they are TCP; others cost 40 ms each
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((address.host, address.port))
@@ -129,6 +133,7 @@ async def _serve(
     )
     config = uvicorn.Config(
         app,
+        http=ImpatientProtocol,
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -137,7 +142,7 @@ async def _serve(
         ws="none",
         timeout_graceful_shutdown=10,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
     port = found.getsockname()[1]
     host = f"[{address.host}]" if ":" in address.host else address.host
     chores = asyncio.create_task(_chores(owner, server))
@@ -149,6 +154,15 @@ async def _serve(
     await asyncio.gather(chores, telling, return_exceptions=True)
     log("No more requests are taken.", seconds=round(time.monotonic() - began, 3))
     return OWNED_ELSEWHERE if owner.lost else 0
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which outlives the signal that ends it: the store is still to be closed."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take no more requests; uvicorn would raise the signal again, and so end the process."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
 
 async def _tell_ready(server: uvicorn.Server, ready: Callable[[str], None], url: str) -> None:

@@ -129,17 +129,14 @@ def _grid_line(up: Scale, value: float, css: str = "grid") -> Markup:
 
 
 def _names_across(across: tuple[float, float], label_of: Callable[[float], str]) -> Markup:
-    """Return what stands at the left end and at the right end, and in the middle if that differs."""
+    """Return what stands at the ends and in the middle; what stood before is not said again."""
     low, high = across
-    places = [(low, "0", "start"), ((low + high) / 2, "50%", "middle"), (high, "100%", "end")]
-    labels = [label_of(place) for place, _, _ in places]
-    shown = [i for i in range(3) if i == 0 or labels[i] not in labels[:i]]
-    return Markup("").join(
-        Markup('<text class="soft" x="{}" y="{}" text-anchor="{}">{}</text>').format(
-            places[i][1], HEIGHT - 6, places[i][2], labels[i]
-        )
-        for i in shown
-    )
+    places = [(low, "0", "start"), (high, "100%", "end"), ((low + high) / 2, "50%", "middle")]
+    said: dict[str, Markup] = {}
+    for place, x, anchor in places:
+        text = Markup('<text class="soft" x="{}" y="{}" text-anchor="{}">{}</text>')
+        said.setdefault(label_of(place), text.format(x, HEIGHT - 6, anchor, label_of(place)))
+    return Markup("").join(said.values())
 
 
 def _curve(line: Line, across: Scale, up: Scale) -> Markup:

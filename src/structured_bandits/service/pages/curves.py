@@ -17,6 +17,7 @@ with needs("The service", extra="serve"):
     from markupsafe import Markup
 
 LATELY = 0.1  # of all rewards: those whose mean is called the latest
+FEWEST = 30  # rewards of which the latest mean is taken: that of fewer is noise
 
 
 class Chart(NamedTuple):
@@ -31,7 +32,7 @@ class Chart(NamedTuple):
 
 def curves(state: State) -> list[Chart]:
     """Return the curves over time; none before the first reward."""
-    history = [point for point in state.history if point.rewards]
+    history = last_at_each_time([point for point in state.history if point.rewards])
     if not history:
         return []
     across = (float(history[0].at), float(history[-1].at))
@@ -56,16 +57,20 @@ def _mean_chart(history: list[HistoryPoint], draw: partial[Markup]) -> Chart:
     )
 
 
+def last_at_each_time(history: Sequence[HistoryPoint]) -> list[HistoryPoint]:
+    """Return the points without those that others followed within the same millisecond."""
+    return list({point.at: point for point in history}.values())
+
+
 def lately(history: Sequence[HistoryPoint]) -> list[tuple[float, float]]:
     """Return the mean of the latest rewards at each time, as well as the points allow."""
     means, first = [], 0
     for point in history:
-        while (
-            first + 1 < len(history) and history[first + 1].rewards <= (1 - LATELY) * point.rewards
-        ):
+        until = point.rewards - max(LATELY * point.rewards, FEWEST)
+        while first + 1 < len(history) and history[first + 1].rewards <= until:
             first += 1
         before = history[first]
-        if before.rewards <= (1 - LATELY) * point.rewards:
+        if before.rewards <= until:
             rewards, total = point.rewards - before.rewards, point.total - before.total
             means.append((float(point.at), total / rewards))
     return means

@@ -10,15 +10,17 @@ from structured_bandits.service.messages import State
 
 PLAIN_REWARD = 1.0  # if every number is a reward
 
-FIRST_SPEC = {
-    "structure": {
-        "kind": "finite",
-        "arms": ["tea", "coffee"],
-        "means": [[0.8, 0.3], [0.2, 0.7], [0.5, 0.5]],
-    },
+#: The body of a request that creates an experiment, written as people would.
+FIRST_BODY = """{"spec": {
+    "structure": {"kind": "finite", "arms": ["tea", "coffee"],
+                  "means": [[0.8, 0.3], [0.2, 0.7], [0.5, 0.5]]},
     "policy": {"kind": "SAE"},
-    "horizon": 100_000,
-}
+    "horizon": 100000}}"""
+
+
+def first_lines(address: str, closed: bool) -> str:
+    """Return the lines that create an experiment on an empty server."""
+    return curl_line("PUT", f"{address}/v1/experiments/drinks", FIRST_BODY, closed)
 
 
 def python_lines(state: State, address: str, closed: bool) -> str:
@@ -41,16 +43,16 @@ def shell_lines(state: State, address: str, closed: bool) -> str:
     ask = {"key": "visitor-1"}
     tell = {"key": "visitor-1", "reward": possible_reward(state)}
     return "\n".join(
-        curl_line("POST", f"{address}/v1/experiments/{state.name}/{verb}", body, closed)
+        curl_line("POST", f"{address}/v1/experiments/{state.name}/{verb}", json.dumps(body), closed)
         for verb, body in (("ask", ask), ("tell", tell))
     )
 
 
-def curl_line(method: str, url: str, body: object, closed: bool) -> str:
-    """Return a request as a line for a shell."""
+def curl_line(method: str, url: str, body: str, closed: bool) -> str:
+    """Return a request with a body of JSON, for a shell."""
     token = ' -H "Authorization: Bearer $SB_TOKEN"' if closed else ""
     kind = "-H 'Content-Type: application/json'"
-    sent = shlex.quote(json.dumps(body))
+    sent = shlex.quote(body)
     return f"curl -X {method} {shlex.quote(url)}{token} \\\n  {kind} \\\n  -d {sent}"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from structured_bandits.extras import needs
+from structured_bandits.live.words import chance
 from structured_bandits.service.messages import ArmView, Side, State
 from structured_bandits.service.pages.charts import (
     Scale,
@@ -25,6 +26,7 @@ with needs("The service", extra="serve"):
     from markupsafe import Markup
 
 MOST_ARMS = 200  # rows of the table
+HUGE = 1e6  # from here on an e-value is told as a power of ten
 BADGES = {"active": "good", "dropped": "", "parked": "open"}
 
 
@@ -38,13 +40,11 @@ class Tile(NamedTuple):
 
 
 class ArmRow(NamedTuple):
-    """An arm in the table; `told` counts rewards of the plan, `left` pulls to be handed out."""
+    """An arm in the table; `best` if no other has a higher mean."""
 
     view: ArmView
     bar: Markup
     badge: str
-    told: int
-    left: int
     best: bool
 
 
@@ -73,15 +73,15 @@ def tiles(state: State) -> list[Tile]:
     active = sum(arm.status == "active" for arm in state.arms)
     shown = [
         Tile("rewards", "Rewards", f"{state.rewards:,}", mean),
-        Tile("pending", "Waiting for a reward", f"{state.pending:,}", waits),
+        Tile("pending", "Decisions out", f"{state.pending:,}", waits),
         Tile("active", "Arms in the race", of_total(active, len(state.arms)), _dropped(state)),
     ]
     if state.models is not None:
         fitting = of_total(state.models.fitting, state.models.total)
         shown.append(Tile("fitting", "Models that fit", fitting, "within all intervals"))
     if state.regret is not None:
-        between = f"{number(state.regret.least, 3)} – {number(state.regret.most, 3)}"
-        shown.append(Tile("regret", "Regret is between", between, "if the structure is right"))
+        ends = dict.fromkeys(number(end, 3) for end in (state.regret.least, state.regret.most))
+        shown.append(Tile("regret", "Regret", " – ".join(ends), "if the structure is right"))
     if state.misfit is not None:
         shown.append(_evidence_tile(state))
     return shown
@@ -116,7 +116,10 @@ def _dropped(state: State) -> str:
 def _evidence_tile(state: State) -> Tile:
     assert state.misfit is not None
     e_value = state.misfit.e_value
-    shown = f"10^{state.misfit.log10_e:.0f}" if e_value is None else number(e_value, 3)
+    if e_value is None or e_value >= HUGE:
+        shown = f"10^{state.misfit.log10_e:.1f}"
+    else:
+        shown = number(e_value, 3)
     rings = f"the alarm rings at {1.0 / state.misfit.level:,.0f}"
     return Tile("evidence", "Structure: e-value", shown, rings)
 
@@ -132,8 +135,6 @@ def arm_rows(state: State) -> tuple[list[ArmRow], Markup, int]:
             arm,
             interval_bar(scale, arm.low, arm.high, arm.mean, _arm_css(arm)),
             BADGES[arm.status],
-            arm.planned - arm.wanted,
-            arm.wanted - arm.out,
             arm.mean is not None and arm.mean == highest,
         )
         for arm in arms
@@ -168,10 +169,10 @@ def _axis(scale: Scale, steps: Sequence[float]) -> Markup:
 
 
 def plan_of(arms: Sequence[ArmView]) -> Plan:
-    """Return how far the plan is."""
+    """Return how far the plan is; what was handed out beyond it is not part of it."""
     told = sum(arm.planned - arm.wanted for arm in arms)
-    out = sum(arm.out for arm in arms)
-    left = sum(arm.wanted - arm.out for arm in arms)
+    out = sum(min(arm.out, arm.wanted) for arm in arms)
+    left = sum(arm.wanted for arm in arms) - out
     words = f"{told:,} told, {out:,} out, {left:,} still to be handed out"
     return Plan(told, out, left, stacked_bar([(told, "c1"), (out, "c2"), (left, "rest")], words))
 
@@ -213,7 +214,7 @@ def model_bars(state: State) -> list[tuple[str, str, Markup]]:
     return [
         (
             model.name,
-            f"{model.weight:.1%}",
+            chance(model.weight),
             stacked_bar([(model.weight, "c1"), (max(1 - model.weight, 0), "rest")], model.name),
         )
         for model in state.models.likely
@@ -224,7 +225,7 @@ def missing_words(state: State) -> str:
     """Say what becomes of rewards that do not come."""
     if state.window_seconds is None:
         return "Rewards count when they arrive. Decisions wait for theirs without limit."
-    counts = "They count when their window is over, in the order of the asks."
+    counts = "Rewards count when the window of their decision is over, in the order of the asks."
     if state.missing is None or isinstance(state.missing, str):
         return f"{counts} A decision without a reward by then is cancelled."
     return f"{counts} A decision without a reward by then counts as {number(state.missing)}."

@@ -17,6 +17,7 @@ from structured_bandits.service.problems import (
     NotFound,
     Refused,
     Unauthorised,
+    Unavailable,
     problem_of,
 )
 from structured_bandits.service.rendering import rendered, static_files
@@ -26,12 +27,8 @@ with needs("The service", extra="serve"):
     from starlette.responses import HTMLResponse, RedirectResponse, Response
     from starlette.routing import BaseRoute, Route
 
-LOG_LINES = 20
+LOG_LINES = 12
 VERBS = ("pause", "resume", "park")
-FIRST_TOKEN = (
-    "The first token closes the server to everybody without one, so it has to be an admin token for all "
-    "experiments."
-)
 WRONG_TOKEN = "This is no token of this server, or it was revoked."
 Page = Callable[[Request, PagesOwner], Awaitable[Response]]
 
@@ -136,7 +133,10 @@ def _read_state(request: Request, owner: PagesOwner) -> State:
 async def _context(request: Request, owner: PagesOwner, state: State) -> dict[str, Any]:
     """Return all that the templates of an experiment need."""
     caller = caller_of(request.scope)
-    rows = await owner.events(state.name, max(state.seq - LOG_LINES, 0), LOG_LINES)
+    try:
+        rows = await owner.events(state.name, max(state.seq - LOG_LINES, 0), LOG_LINES)
+    except Unavailable:
+        rows = []  # what is wrong with the disk is said on the page, among the alarms
     may_act = caller.may("admin", state.name)
     context = experiment_page(state, rows, _address(request), may_act, not caller.open)
     return context | {"explorer": owner.explorer_path(state.name)}
@@ -251,8 +251,7 @@ async def _make_token(request: Request, owner: PagesOwner) -> Response:
     names = [name.strip() for name in fields.get("experiments", "").split(",") if name.strip()]
     name, role = fields.get("name", "").strip(), fields.get("role", "")
     try:
-        if caller.open and (role != "admin" or names):
-            raise Refused(FIRST_TOKEN)
+        caller.check_first_token(role, names)
         secret = await owner.make_token(name, role, names or None)
     except StructuredBanditsError as error:
         problem = problem_of(error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +11,7 @@ from structured_bandits.service.messages import ModelsView, State, Summary
 from structured_bandits.service.pages import panels
 from structured_bandits.service.pages.curves import curves
 from structured_bandits.service.pages.first_steps import (
-    FIRST_SPEC,
-    curl_line,
+    first_lines,
     python_lines,
     shell_lines,
 )
@@ -24,10 +22,12 @@ from structured_bandits.service.pages.words import (
     ORDERS,
     STATES,
     alarm_meaning,
+    policy_name,
 )
 from structured_bandits.service.rendering import environment
 
-LONGEST_POLICY = 300  # characters
+LONGEST_POLICY = 1_000  # characters
+LONGEST_NAME = 60
 
 
 def state_css(state: str) -> str:
@@ -52,12 +52,7 @@ environment.globals.update(
 
 def list_page(seen: Sequence[Summary], address: str, closed: bool) -> dict[str, Any]:
     """Return what the list of experiments shows; without any, how to create the first."""
-    url = f"{address}/v1/experiments/drinks"
-    return {
-        "experiments": seen,
-        "first_spec": json.dumps(FIRST_SPEC, indent=2),
-        "first_curl": curl_line("PUT", url, {"spec": FIRST_SPEC}, closed),
-    }
+    return {"experiments": seen, "first_lines": first_lines(address, closed)}
 
 
 def experiment_page(
@@ -68,6 +63,7 @@ def experiment_page(
     return {
         "state": state,
         "policy": cut(state.policy, LONGEST_POLICY),
+        "policy_name": cut(policy_name(state.policy), LONGEST_NAME),
         "path": f"/experiments/{state.name}",
         "may_act": may_act,
         "closed": closed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -175,6 +176,18 @@ def of_total(part: int | None, total: int | None) -> str:
     if part is None:
         return "–"
     return f"{part:,}" if total is None else f"{part:,} of {total:,}"
+
+
+def policy_name(policy: str) -> str:
+    """Return what a policy is called, given as Python writes it.
+
+    >>> policy_name("Guarded(SAE(FiniteStructure(4 models), horizon=100), fallback=KLUCB())")
+    'SAE, guarded'
+    >>> policy_name("UCB(4)"), policy_name("my policy")
+    ('UCB', 'my policy')
+    """
+    found = re.match(r"(Guarded\()?(\w+)\(", policy)
+    return policy if found is None else found[2] + (", guarded" if found[1] else "")
 
 
 def p_value(value: float) -> str:

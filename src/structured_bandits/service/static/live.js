@@ -47,9 +47,17 @@ async function refresh() {
   mark = answer.headers.get("ETag");
 }
 
+async function look() {
+  try {
+    await refresh();
+    stale.hidden = true;
+  } catch {
+    stale.hidden = false;
+  }
+}
+
 async function follow() {
-  if (document.visibilityState === "visible")
-    await refresh().then(() => { stale.hidden = true; }, () => { stale.hidden = false; });
+  if (document.visibilityState === "visible") await look();
   setTimeout(follow, EVERY);
 }
 

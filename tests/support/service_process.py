@@ -1,0 +1,227 @@
+"""The real command `structured-bandits serve`, as a process of its own that tests may treat badly."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+import structured_bandits
+from structured_bandits.service.replay import Verdict, verify
+from structured_bandits.service.served import spec_of
+from structured_bandits.service.sqlite import SqliteStore
+
+SOURCES = str(Path(structured_bandits.__file__).parents[1])
+PATIENCE = 60.0  # seconds in which a process must answer or end; usually one is enough
+
+#: A table of two models; the second is the truth of the rewards that the tests tell.
+MEANS = [[0.75, 0.5, 0.25], [0.25, 0.5, 0.75]]
+SHOP: dict[str, Any] = {
+    "structure": {"kind": "finite", "means": MEANS, "arms": ["tea", "coffee", "milk"]},
+    "policy": {"kind": "SAE"},
+    "horizon": 10_000_000,
+    "alarm": {"fallback": "none"},
+}
+
+
+class Answer(NamedTuple):
+    """An answer of the service."""
+
+    status: int
+    content: Any  # what its JSON says; text if it is something else
+    headers: Mapping[str, str]
+
+
+class LostError(Exception):
+    """No answer came: nobody knows whether the request was heard."""
+
+
+class Client:
+    """One connection, which is opened again when it was lost."""
+
+    def __init__(self, url: str, timeout: float = PATIENCE) -> None:
+        self._address = urlsplit(url).netloc
+        self._timeout = timeout
+        self._connection: HTTPConnection | None = None
+
+    def call(self, method: str, path: str, content: Any = None, **headers: str) -> Answer:
+        """Send a request and wait for its answer; raises LostError if none comes."""
+        self.send(method, path, content, **headers)
+        return self.receive()
+
+    def post(self, path: str, content: Any) -> Answer:
+        """Send what changes something."""
+        return self.call("POST", path, content)
+
+    def get(self, path: str, **headers: str) -> Answer:
+        """Read something."""
+        return self.call("GET", path, **headers)
+
+    def send(self, method: str, path: str, content: Any = None, **headers: str) -> None:
+        """Send a request; its answer may be left unread by `hang_up`."""
+        if self._connection is None:
+            self._connection = HTTPConnection(self._address, timeout=self._timeout)
+        body = None if content is None else json.dumps(content)
+        try:
+            self._connection.request(
+                method, path, body, {"Content-Type": "application/json", **headers}
+            )
+        except (OSError, HTTPException) as error:
+            self.hang_up()
+            raise LostError(repr(error)) from error
+
+    def receive(self) -> Answer:
+        """Return the answer to the request that was sent."""
+        assert self._connection is not None
+        try:
+            response = self._connection.getresponse()
+            body = response.read()
+        except (OSError, HTTPException) as error:
+            self.hang_up()
+            raise LostError(repr(error)) from error
+        kind = response.headers.get("content-type", "")
+        plain = json.loads(body) if kind.partition(";")[0].endswith("json") else body.decode()
+        if kind.startswith("application/x-ndjson"):
+            plain = [json.loads(line) for line in body.splitlines()]
+        return Answer(response.status, plain, dict(response.headers))
+
+    def hang_up(self) -> None:
+        """Close the connection, whatever the other side is doing."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+class ServiceProcess:
+    """A server with its store in a folder; it can be killed and started again.
+
+    `environment` is added to that of the test, such as LD_PRELOAD. What the server says is in `said`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        environment: Mapping[str, str] | None = None,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.store = folder / "bandits.db"
+        self.said = folder / "said.txt"
+        self.url = ""
+        self.environment = dict(environment or {})
+        self._prepare = prepare  # runs in the new process before the command does
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.kill()
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> float:
+        """Start the command and wait until it serves; return how many seconds that took."""
+        began = time.monotonic()
+        self._process = self.launch()
+        self.url = self._url_of(self._process)
+        return time.monotonic() - began
+
+    def launch(self) -> subprocess.Popen[str]:
+        """Start the command, without waiting."""
+        command = [sys.executable, "-m", "structured_bandits", "serve"]
+        command += ["--store", str(self.store), "--port", "0"]
+        environment = {**os.environ, "PYTHONPATH": SOURCES, **self.environment}
+        with self.said.open("a") as said:
+            return subprocess.Popen(
+                command,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+                preexec_fn=self._prepare,
+            )
+
+    def _url_of(self, process: subprocess.Popen[str]) -> str:
+        assert process.stdout is not None
+        for line in _lines(process, time.monotonic() + PATIENCE):
+            if line.startswith("serving on "):
+                return line.removeprefix("serving on ").strip()
+        self.kill()
+        raise AssertionError(f"the service did not start: {self.said.read_text()[-2000:]}")
+
+    def client(self, timeout: float = PATIENCE) -> Client:
+        """Return a new connection."""
+        return Client(self.url, timeout)
+
+    def kill(self) -> None:
+        """End the process as a loss of power would: it can do nothing about it."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """End the process as an operator would; return its exit code."""
+        return self._end(signal.SIGTERM)
+
+    def wait(self) -> int:
+        """Wait for the end of a process that ends by itself."""
+        return self._end(None)
+
+    def _end(self, number: signal.Signals | None) -> int:
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        if number is not None:
+            process.send_signal(number)
+        try:
+            return process.wait(PATIENCE)
+        finally:
+            process.kill()
+            assert process.stdout is not None
+            process.stdout.close()
+
+    def memory(self) -> int:
+        """Return the memory of the process in bytes: what is resident now."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def verdicts(self) -> list[Verdict]:
+        """Check the whole log: its chain, its accounting and every decision."""
+        store = SqliteStore(self.store, readonly=True)
+        try:
+            return [
+                verify(store, row, spec_of(store, row), decisions=True) for row in store.versions()
+            ]
+        finally:
+            store.close()
+
+
+def _lines(process: subprocess.Popen[str], end: float) -> Any:
+    """Yield lines as they come, until the process ends or the time is over."""
+    assert process.stdout is not None
+    while (left := end - time.monotonic()) > 0:
+        if select.select([process.stdout], [], [], left)[0]:
+            line = process.stdout.readline()
+            if not line:
+                return
+            yield line
