@@ -77,9 +77,13 @@ def test_models() -> None:
     likely = [{"name": "a", "weight": 0.9}, {"name": "b", "weight": 0.1}]
     models = {"total": 9, "fitting": 1, "names": ["a"], "likely": likely}
     text = said(models=models)
-    assert "Of the 9 models or pieces of the structure 1 fits these intervals: 'a'." in text
+    assert "1 of 9 models fits these intervals: 'a'." in text
     assert "the likeliest are 'a' (90.0 %), 'b' (10.0 %)." in text
-    assert "0 fit these intervals." in said(models={**models, "fitting": 0, "names": []})
+    assert "No model of the structure fits" in said(models={**models, "fitting": 0, "names": []})
+    many = {**models, "total": 99, "fitting": 70, "names": list("abcdefghijklmnopqrst")}
+    assert "70 of 99 models fit these intervals: 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', …." in (
+        said(models=many)
+    )
     equal = [{"name": "a", "weight": 0.25}, {"name": "b", "weight": 0.25}]  # others may have less
     assert "likely" not in said(models={**models, "likely": equal})
     assert "All models are equally likely." in said(models={**models, "total": 2, "likely": equal})

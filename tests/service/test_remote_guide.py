@@ -6,15 +6,18 @@ import re
 from pathlib import Path
 
 import pytest
-from support.naive_service import naive_service
+from support.real_service import SERVICES
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "remote.md"
 BLOCKS = re.findall(r"^```py\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
 
-def test_the_examples_run_in_their_order(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("service_name", SERVICES)
+def test_the_examples_run_in_their_order(
+    service_name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     names: dict[str, object] = {}
-    with naive_service() as service:
+    with SERVICES[service_name]() as service:
         experiment = repr(service.create("SUCB"))
         for number, block in enumerate(BLOCKS, start=1):
             here = block.replace("http://127.0.0.1:8321", service.url)

@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from threading import Event
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from support.naive_service import serving
+from support.naive_service import QuietServer, serving
 
 REFUSED = "refused"  # the connection is closed before the service hears of the request
 LOST = "lost"  # the service answers, and the connection is closed before the client hears it
@@ -122,11 +122,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.server.stopped.wait(0.02)
 
 
-class FaultyServer(ThreadingHTTPServer):
+class FaultyServer(QuietServer):
     """Holds what the handlers share."""
-
-    daemon_threads = True
-    request_queue_size = 64  # connections that come at the same time
 
     def __init__(self, target: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import secrets
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -80,7 +81,11 @@ class Experiment:
                 decisions.append({**said, "reason": each.reason, "propensity": 1.0})
             return {"decisions": decisions, "repeated": False}
 
-        return self.once(key, ("ask", n, available, defer), answer)
+        said = self.once(key, ("ask", n, defer), answer)
+        allowed = None if available is None else set(map(DRINKS.arm_index, available))
+        if allowed is not None and any(each["arm"] not in allowed for each in said["decisions"]):
+            raise RefusedError(409, f"The arm of the key {key!r} is not available now.")
+        return said
 
     def numbers(self, id: str | None = None, key: str | None = None) -> list[int]:
         """The decisions that a request names."""
@@ -296,11 +301,19 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-class NaiveServer(ThreadingHTTPServer):
-    """Serves experiments; one request at a time looks at them."""
+class QuietServer(ThreadingHTTPServer):
+    """Serves many connections at the same time, and says nothing of clients that go away."""
 
     daemon_threads = True
-    request_queue_size = 64  # connections that come at the same time
+    request_queue_size = 64
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class NaiveServer(QuietServer):
+    """Serves experiments; one request at a time looks at them."""
 
     def __init__(self, token: str | None, prefix: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

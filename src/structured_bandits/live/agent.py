@@ -504,6 +504,29 @@ class Agent:
         """How many decisions went beyond their plan because rewards were out."""
         return self._extra
 
+    def switch(self, policy: PolicyLike) -> None:
+        """Go on with another policy for the same arms and rewards, which learns all that was seen.
+
+        Decisions whose rewards are out stay so. Save the agent with `to_json` as usual; the policy to
+        restore it with is then this one.
+        """
+        check_policy("policy", policy)
+        arms = getattr(policy, "n_arms", None)
+        if arms != len(self._quota) or getattr(policy, "in_order", False):
+            raise ParameterError(
+                f"policy={policy!r}: expected one for {len(self._quota)} arms, and no guarded one"
+            )
+        if getattr(policy, "needs_squares", False) and np.isnan(self._seen.squares).any():
+            raise ParameterError(
+                f"policy={policy!r}: it needs squared rewards, and some are unknown"
+            )
+        self.policy = policy
+        self._in_order = False
+        self._state = policy.init()
+        policy.observe(self._state, self._seen)
+        self._horizon = tuned_horizon(policy)
+        self._make_plan()
+
     def to_json(self) -> str:
         """Return the agent as JSON with its pending decisions; of the structure only a hash is saved."""
         return to_snapshot(self)

@@ -17,6 +17,7 @@ from structured_bandits.text_tables import interval, number, printable
 LONGEST_NAME = 40  # in a sentence
 MOST = 8  # names in a sentence
 LIKELIEST = 3  # models whose weights are told
+NONE_FITS = "No model of the structure fits these intervals now."
 
 
 def chance(probability: float) -> str:
@@ -61,14 +62,13 @@ def fitting_words(structure: Structure | None, fitting: Any) -> list[str]:
             for sentence in fitting_words(group, own)
         ]
     if not fitting:
-        return ["No model of the structure fits these intervals now."]
+        return [NONE_FITS]
     if isinstance(structure, CurveStructure):
         ranges = [interval(*ends) for ends in fitting[:MOST]]
         more = f", and {len(fitting) - MOST:,} more ranges" if len(fitting) > MOST else ""
         return [f"The models that fit these intervals have parameters {', '.join(ranges)}{more}."]
     if isinstance(structure, (FiniteStructure, BoxStructure)):
-        models, fit = counted(structure.n_models, "model"), "fits" if len(fitting) == 1 else "fit"
-        return [f"{len(fitting):,} of {models} {fit} these intervals: {listed(fitting)}."]
+        return [fit_words(len(fitting), structure.n_models, listed(fitting))]
     count = len(structure.pieces) if isinstance(structure, PolyhedralStructure) else len(fitting)
     if count == 1:
         return ["Some models of the structure fit these intervals."]
@@ -76,6 +76,12 @@ def fitting_words(structure: Structure | None, fitting: Any) -> list[str]:
         f"Models that fit these intervals are in {len(fitting):,} of the structure's {count:,} pieces: "
         f"{listed(fitting)}."
     ]
+
+
+def fit_words(fitting: int, total: int, names: str) -> str:
+    """Say how many models of a table fit, and which."""
+    fit = "fits" if fitting == 1 else "fit"
+    return f"{fitting:,} of {counted(total, 'model')} {fit} these intervals: {names}."
 
 
 def likely_words(structure: Structure | None, likely: Any, arms: Sequence[str]) -> list[str]:

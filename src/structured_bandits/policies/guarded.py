@@ -291,11 +291,19 @@ class GuardedStreaks(Guarded):
         return self.inner.plan(state.inner, Now(now.t, limit), quota, rng)
 
 
+def usual_fallback(policy: Any) -> KLUCB:
+    """Return KL-UCB for the rewards of a policy, on all its arms: it needs no structure."""
+    return KLUCB(policy.structure, reward_range=_range_of(policy), sigma=policy.sigma)
+
+
+def _range_of(policy: Any) -> tuple[float, float] | None:
+    return (policy.bottom, policy.top) if math.isfinite(policy.bottom) else None
+
+
 def _checked_fallback(policy: Any, fallback: Any) -> Any:
-    bounded = math.isfinite(policy.bottom)
-    reward_range = (policy.bottom, policy.top) if bounded else None
     if fallback is None:
-        return KLUCB(policy.structure, reward_range=reward_range, sigma=policy.sigma)
+        return usual_fallback(policy)
+    reward_range = _range_of(policy)
     check_policy("fallback", fallback)
     if not isinstance(fallback, Policy):
         raise ParameterError(

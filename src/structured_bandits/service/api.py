@@ -15,7 +15,12 @@ from structured_bandits.service.limits import Buckets
 from structured_bandits.service.middleware import protected
 from structured_bandits.service.openapi import description
 from structured_bandits.service.owner import Owner
-from structured_bandits.service.problems import problem_of, problem_of_status, send_problem
+from structured_bandits.service.problems import (
+    HttpProblem,
+    problem_of,
+    problem_of_status,
+    send_problem,
+)
 from structured_bandits.service.watch import ENDPOINT
 
 with needs("The service", extra="serve"):
@@ -60,7 +65,9 @@ class Answering:
         endpoint, owner = self.endpoint, self.owner
         path: dict[str, str] = scope["path_params"]
         caller = caller_of(scope)
-        if endpoint.role is not None and endpoint.label != "list":
+        if endpoint.label == "list":  # which leaves out what the caller may not see
+            caller.require_token()
+        elif endpoint.role is not None:
             caller.require(endpoint.role, path.get("name"))
         content = await self._content(scope, receive)
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
@@ -124,7 +131,8 @@ def application(
     routes.append(Route("/v1/openapi.json", _described, methods=["GET"]))
     routes.append(Route("/metrics", _metrics_of(owner), methods=["GET"]))
     routes += pages
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
+    handlers = {HTTPException: _refused, HttpProblem: _said, Exception: _said}
+    app = Starlette(routes=routes, exception_handlers=handlers)
     return protected(
         app,
         tokens=owner.tokens,
@@ -160,5 +168,13 @@ async def _refused(request: Request, error: Exception) -> Response:
     allow = (getattr(error, "headers", None) or {}).get("Allow", "")
     words = {404: f"There is nothing at {request.url.path[:200]!r}."}
     detail = words.get(status, f"{request.method} is not possible here.")
-    problem = problem_of_status(status, detail, allow)
+    return _response(problem_of_status(status, detail, allow))
+
+
+async def _said(request: Request, error: Exception) -> Response:
+    """Answer what a route that is no endpoint of the table refuses, or stumbles over."""
+    return _response(problem_of(error))
+
+
+def _response(problem: HttpProblem) -> Response:
     return Response(problem.body(), problem.status, problem.headers())

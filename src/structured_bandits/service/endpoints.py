@@ -199,6 +199,7 @@ def _tokens(call: Call) -> Reply:
 
 def _new_token(call: Call) -> Reply:
     asked = call.content
+    call.caller.check_first_token(asked.role, asked.experiments)
     text, token = call.owner.add_token(asked.name, asked.role, asked.experiments)
     return Reply(token_view(token, text), 201)
 

@@ -10,6 +10,7 @@ All of this is plain ASGI, a few microseconds a request.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from structured_bandits.extras import needs
@@ -19,6 +20,7 @@ from structured_bandits.service.problems import (
     Forbidden,
     HttpProblem,
     Misdirected,
+    Refused,
     Unauthorised,
     send_problem,
 )
@@ -72,13 +74,23 @@ class Caller(NamedTuple):
 
     def require(self, role: Role, experiment: str | None) -> None:
         """Refuse the request unless its sender may act in this role, on this experiment or on all."""
-        if self.open:
-            return
-        if self.token is None:
-            raise Unauthorised("Send a token that is valid here as 'Authorization: Bearer sb_…'.")
-        if not self.may(role, experiment):
+        self.require_token()
+        if self.token is not None and not allowed(self.token, role, experiment):
             which = "all experiments" if experiment is None else f"the experiment {experiment!r}"
             raise Forbidden(f"The token {self.token.name!r} has not the role {role!r} for {which}.")
+
+    def require_token(self) -> None:
+        """Refuse the request of a stranger, unless the server is open."""
+        if self.token is None and not self.open:
+            raise Unauthorised("Send a token that is valid here as 'Authorization: Bearer sb_…'.")
+
+    def check_first_token(self, role: str, experiments: Sequence[str] | None) -> None:
+        """Refuse to make a first token over HTTP with which nobody could make a second one."""
+        if self.open and (role != "admin" or experiments):
+            raise Refused(
+                "The first token closes the server to everybody without one, so it has to be an admin "
+                "token for all experiments."
+            )
 
     def may(self, role: Role, experiment: str | None) -> bool:
         """May the sender act in this role? For lists, which leave out what may not be seen."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from structured_bandits.errors import ParameterError
 
@@ -38,6 +39,7 @@ def host_of(header: str) -> str | None:
     return None if address is None else str(address)
 
 
+@lru_cache(maxsize=1_000)
 def address_of(text: str) -> Address | None:
     """Return the IP address that a text is; an IPv4 address that is wrapped in IPv6 is unwrapped."""
     try:

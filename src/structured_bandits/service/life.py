@@ -106,7 +106,7 @@ class Life:
         self.seq = 0
         self.chain = first_link(uid)
         self.at = 0
-        self.paused = self.retired = self.closed = False
+        self.paused = self.retired = self.closed = self.forwards = False
         self.fallen_at: int | None = None  # when the alarm rang
         self.unlearned = 0  # decisions that were handed out while paused
         self.settled_before = 0  # decisions before this one have been settled, with a window
@@ -373,9 +373,9 @@ class Life:
         self._do(kinds.FORWARD, at, body=body)
         self._watch(at)
 
-    def retire(self, at: int) -> None:
-        """Hand out no more decisions: another version does."""
-        self._do(kinds.RETIRE, at)
+    def retire(self, at: int, forwards: bool = True) -> None:
+        """Hand out no more decisions: another version does. Does it get the rewards that still come?"""
+        self._do(kinds.RETIRE, at, n=int(forwards))
 
     def close_if_done(self, at: int) -> bool:
         """Close a retired version once nothing is out; was it closed now?"""
@@ -512,7 +512,7 @@ class Life:
         self.agent.tell(decision, value)
         side = CONTROL if self.shared.get(decision) == CONTROL else "policy"
         self.sides[side].add(value)
-        if self.retired:
+        if self.forwards:
             self.outbox.append((arm, value))
         self._forget(decision)
 
@@ -534,7 +534,7 @@ class Life:
             [value if each == arm else 0.0 for each in range(arms)],
             [value * value if each == arm else 0.0 for each in range(arms)],
         )
-        if self.retired:
+        if self.forwards:
             self.outbox.append((arm, value))
 
     def _apply_learn(self, event: Event) -> None:
@@ -556,12 +556,15 @@ class Life:
 
     def _apply_fallback(self, event: Event) -> None:
         self.fallen_at = event.at
+        if self.spec.fallback == "klucb":
+            self.agent.switch(self.spec.playing(refuted=True))
 
     def _apply_state(self, event: Event) -> None:
         """Pause, resume, retire or close."""
         if event.kind in (kinds.PAUSE, kinds.RESUME):
             self.paused = event.kind == kinds.PAUSE
-        self.retired = self.retired or event.kind == kinds.RETIRE
+        if event.kind == kinds.RETIRE:
+            self.retired, self.forwards = True, event.n == 1
         self.closed = self.closed or event.kind == kinds.CLOSE
 
     def _apply_nothing(self, event: Event) -> None:

@@ -158,7 +158,10 @@ class Carry(Request):
 
 
 class NewVersion(Create):
-    """A new version; `carry` is null for one that begins without data."""
+    """A new version; `carry` is null for one that learns nothing of the version before.
+
+    Otherwise it begins with the rewards of the version before, and gets those that still come for it.
+    """
 
     carry: Carry | None = msgspec.field(default_factory=Carry)
     key: Key | None = None

@@ -242,7 +242,7 @@ def _experiment_gauges(experiments: Sequence[ExperimentReading]) -> Iterator[Met
         "snapshot_age_seconds", "Age of the last snapshot.", lambda e: e.snapshot_age_seconds
     )
     yield each("replay_seconds", "Seconds of the last replay.", lambda e: e.replay_seconds)
-    yield each("epoch", "How often another server took over.", lambda e: e.epoch)
+    yield each("epoch", "How often a server became the owner.", lambda e: e.epoch)
     yield _gauge(
         "alarm",
         "1 if an alarm rings.",

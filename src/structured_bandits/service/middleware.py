@@ -26,8 +26,8 @@ def protected(
 ) -> ASGIApp:
     """Return an application that is watched, guarded and limited.
 
-    The watch sees all that is refused, the guard says who is limited, and a body is read only for those
-    who are let in. Without buckets there is no limit to the requests a second.
+    The watch sees all that is refused, the guard says who is limited, and bodies are read last. Without
+    buckets there is no limit to the requests a second.
     """
     app = BodyLimit(app)
     if buckets is not None:

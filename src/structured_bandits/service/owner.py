@@ -400,7 +400,7 @@ class Owner:
         at = self.clock.now()
         with self._changing(version) as life:
             life.results(decision, results, request.key, at)
-        if life.retired:
+        if life.forwards:
             self._forward(served, version, results, at)
         self._follow(served, version, at)
         self.metrics.count_rewards(name, "recorded", sum(results.pulls))
@@ -488,7 +488,7 @@ class Owner:
         if carried is not None:
             life.carry(carried, {"version": before.row.number}, at)
         with self._changing(before):
-            old.retire(at)
+            old.retire(at, forwards=request.carry is not None)
         served.row = served.row._replace(current=row.id)
         served.versions.append(version)
         self._queue_version(served.row, version, request.spec)

@@ -31,6 +31,7 @@ PLAIN = (
     "paused",
     "retired",
     "closed",
+    "forwards",
     "fallen_at",
     "unlearned",
     "settled_before",
@@ -79,7 +80,7 @@ def _restored(spec: Spec, uid: str, content: dict[str, Any]) -> Life:
     for name in PLAIN:
         setattr(life, name, content[name])
     life.chain = bytes.fromhex(content["chain"])
-    life.agent = Agent.from_json(content["agent"], spec.policy)
+    life.agent = Agent.from_json(content["agent"], spec.playing(life.fallen_at is not None))
     numbers, values = content["held"]
     life.held = dict(zip(_unpacked("q", numbers), _unpacked("d", values), strict=True))
     life.deferred = set(_unpacked("q", content["deferred"]))

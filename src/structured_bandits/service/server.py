@@ -21,6 +21,7 @@ from structured_bandits.service.logs import log
 from structured_bandits.service.messages import NewVersion
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.pages.routes import page_routes
+from structured_bandits.service.patience import ImpatientProtocol
 from structured_bandits.service.problems import Conflict
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import OwnedElsewhereError, Store
@@ -79,7 +80,8 @@ def begin_experiments(
 def listen(address: Address) -> socket.socket:
     """Return a socket that listens; raises ParameterError if that is not possible."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small answers at once only on sockets that say they are TCP; others cost 40 ms each
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((address.host, address.port))
@@ -131,6 +133,7 @@ async def _serve(
     )
     config = uvicorn.Config(
         app,
+        http=ImpatientProtocol,
         lifespan="off",
         log_config=None,
         access_log=False,

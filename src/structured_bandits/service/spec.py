@@ -21,7 +21,7 @@ from structured_bandits.live.results import checked_reward
 from structured_bandits.live.serving import ORDERS
 from structured_bandits.misfit.build import misfit_test
 from structured_bandits.policies.base import POLICIES
-from structured_bandits.policies.guarded import Guarded
+from structured_bandits.policies.guarded import usual_fallback
 from structured_bandits.service.inlined import inlined_structure, structure_of
 from structured_bandits.structures.base import Structure, index_of
 from structured_bandits.structures.files.toml import check_keys
@@ -61,8 +61,12 @@ class Spec:
     audit: float  # share of decisions on arms that were dropped
     default_arm: int | None  # while the experiment is paused
     level: float
-    fallback: str
+    fallback: str  # what is played once the structure is refuted: "klucb", "control", "none"
     start: dict[str, Any] | None  # pulls, sums and squares to begin with
+
+    def playing(self, refuted: bool) -> Any:
+        """Return the policy that plays, before or after the structure was refuted."""
+        return usual_fallback(self.policy) if refuted and self.fallback == "klucb" else self.policy
 
     @property
     def arm_names(self) -> tuple[str, ...]:
@@ -130,10 +134,9 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
     structure = structure_of(content["structure"])
     names = tuple(structure.arm_names)
     horizon = checked_count("horizon", content["horizon"])
-    bare = _policy(content["policy"], structure, horizon)
+    policy = _policy(content["policy"], structure, horizon)
     control, share = _control(content.get("control", {}), names)
-    level, fallback = _alarm(content.get("alarm", {}), bare, control)
-    policy = Guarded(bare, level=level) if fallback == "klucb" else bare
+    level, fallback = _alarm(content.get("alarm", {}), policy, control)
     order = content.get("order", "turn")
     if order not in ORDERS:
         raise ParameterError(f"order={order!r}: accepted are {', '.join(map(repr, ORDERS))}")

@@ -37,7 +37,7 @@ def state_of(owner: Owner, served: Served) -> messages.State:
         uid=version.uid,
         seq=life.seq,
         state="read-only" if owner.refusal is not None else running,  # type: ignore[arg-type]
-        policy=repr(spec.policy),
+        policy=repr(agent.policy),
         order=spec.order,
         horizon=spec.horizon,
         asked=agent.next_id,
@@ -59,6 +59,7 @@ def state_of(owner: Owner, served: Served) -> messages.State:
         fallen_back=life.fallen_at is not None and spec.fallback != "none",
         history=life.history.points,
         versions=[_version(served, each) for each in served.versions],
+        reward_range=agent.reward_range if np.isfinite(agent.reward_range).all() else None,
     )
 
 

@@ -24,7 +24,7 @@ from structured_bandits.errors import (
 from structured_bandits.live.available import listed_arms
 from structured_bandits.live.logs import Learned, read_log
 from structured_bandits.live.remote.decision import RemoteDecision, read_decision
-from structured_bandits.live.remote.lost import LostAsks
+from structured_bandits.live.remote.lost import LostAsks, Undoing, undoing_of
 from structured_bandits.live.remote.outage import Outage, control_decisions
 from structured_bandits.live.remote.records import State
 from structured_bandits.live.remote.view import describe
@@ -283,6 +283,11 @@ class RemoteAgent:
     # --- the whole -------------------------------------------------------------------------------------
 
     @property
+    def rewards(self) -> int:
+        """How many rewards were observed."""
+        return self.state().rewards
+
+    @property
     def pending_count(self) -> int:
         """How many decisions wait for their rewards."""
         return self.state().pending
@@ -372,19 +377,18 @@ class RemoteAgent:
         return control_decisions(body["n"], self._control, self._arms or (), body["available"])
 
     def _ask(self, body: dict[str, Any], once: bool) -> tuple[RemoteDecision, ...]:
-        key = _new_key() if body["key"] is None else body["key"]
+        own = body["key"] is None
+        keyed = {**body, "key": _new_key()} if own else body
         try:
-            decisions = self._post(
-                "ask", {**body, "key": key}, _reader(_decisions, body["n"]), once
-            )
+            decisions = self._post("ask", keyed, _reader(_decisions, body["n"]), once)
         except ServiceError as error:
             if error.passing:
                 self._outage.note(error)
-                if body["key"] is None:
-                    self._lost.add_to_cancel(key)
+                if own:
+                    self._lost.add_undoing(undoing_of(keyed))
             raise
         self._outage.note(None)
-        self._lost.note_answered(key)
+        self._lost.note_answered(keyed["key"])
         return decisions
 
     def _name_one(self, action: str, decision_id: str | None, key: str | None) -> None:
@@ -417,20 +421,24 @@ class RemoteAgent:
         self._post(path, body, _anything)
 
     def _post(self, path: str, content: Any, read: Callable[[Any], T], once: bool = False) -> T:
-        """Send a request; if it is granted, the service is there to cancel an ask that was lost."""
+        """Send a request; if it is granted, the service is there to undo an ask that was lost."""
         result = self._experiment.post(path, content, read, once)
-        key = self._lost.next_to_cancel()
-        if key is not None:
-            self._cancel_lost(key)
+        undoing = self._lost.next_undoing()
+        if undoing is not None:
+            self._undo(undoing)
         return result
 
-    def _cancel_lost(self, key: str) -> None:
+    def _undo(self, undoing: Undoing) -> None:
         try:
-            self._experiment.post("cancel", {"key": key}, _anything, once=True)
+            if undoing.path == "ask":
+                for decision in self._experiment.post(*undoing, _decisions, once=True):
+                    self._lost.add_undoing(Undoing("cancel", {"id": decision.id}))
+            else:
+                self._experiment.post(*undoing, _anything, once=True)
         except ServiceError:
-            self._lost.add_to_cancel(key)
+            self._lost.add_undoing(undoing)
         except (DecisionError, ParameterError):
-            pass  # the ask had not arrived
+            pass  # the ask had not arrived, or it is too late
 
 
 def _id_or_key(decision_id: Any, key: Any) -> tuple[str, Any]:

@@ -77,9 +77,7 @@ class Connections:
 
     def _take(self) -> HTTPConnection | None:
         """Return the connection that was used last, None if none is idle."""
-        if (
-            self._owner != os.getpid()
-        ):  # closed here, they stay open in the process that they are of
+        if self._owner != os.getpid():  # forked: closed here, they stay open where they are used
             self._owner = os.getpid()
             self._lock = Lock()
             self.close()

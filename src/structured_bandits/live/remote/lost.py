@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from threading import Lock
+from typing import Any, NamedTuple
 
 MOST_KEYS = 100_000  # that are remembered of each kind; the oldest are forgotten first
+
+
+class Undoing(NamedTuple):
+    """A request that puts something right: "cancel", or "ask" to hear what has to be cancelled."""
+
+    path: str
+    content: dict[str, Any]
+
+
+def undoing_of(ask: dict[str, Any]) -> Undoing:
+    """Return how to take an ask back. A key names one decision; of several the ids are needed.
+
+    To hear them, the ask is repeated: its key gets the same decisions again.
+    """
+    return Undoing("cancel", {"key": ask["key"]}) if ask["n"] == 1 else Undoing("ask", ask)
 
 
 class LostAsks:
@@ -19,17 +35,17 @@ class LostAsks:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._to_cancel: deque[str] = deque(maxlen=MOST_KEYS)
+        self._undoings: deque[Undoing] = deque(maxlen=MOST_KEYS)
         self._got_control: dict[str, None] = {}  # a set in the order of time
 
-    def add_to_cancel(self, key: str) -> None:
-        """Remember an ask that is to be cancelled."""
-        self._to_cancel.append(key)
+    def add_undoing(self, undoing: Undoing) -> None:
+        """Remember a request that puts something right."""
+        self._undoings.append(undoing)
 
-    def next_to_cancel(self) -> str | None:
-        """Return a key that is to be cancelled and forget it, None if there is none."""
+    def next_undoing(self) -> Undoing | None:
+        """Return a request that puts something right and forget it, None if there is none."""
         try:
-            return self._to_cancel.popleft()
+            return self._undoings.popleft()
         except IndexError:
             return None
 

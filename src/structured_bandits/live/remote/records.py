@@ -45,7 +45,8 @@ class ArmView:
     @property
     def in_the_race(self) -> bool:
         """May the policy still choose it? A parked arm stays in the race unless it was dropped."""
-        return self.status != "dropped" and self.dropped_after is None
+        parked_in_time = self.status == "parked" and self.dropped_after is None
+        return self.status == "active" or parked_in_time
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from structured_bandits.live.view import (
     seen_cells,
     seen_words,
 )
-from structured_bandits.live.words import cut, listed, weights_words
+from structured_bandits.live.words import MOST, NONE_FITS, cut, fit_words, listed, weights_words
 from structured_bandits.misfit.report import p_value_words
 
 
@@ -53,13 +53,12 @@ def _row(arm: ArmView) -> list[str]:
 
 def _models_words(models: ModelsView) -> list[str]:
     words = []
-    if models.fitting is not None and models.total is not None:
-        which = f": {listed(models.names)}" if models.fitting else ""
-        fit = "fits" if models.fitting == 1 else "fit"
-        words.append(
-            f"Of the {models.total:,} models or pieces of the structure {models.fitting:,} {fit} these "
-            f"intervals{which}."
-        )
+    if models.fitting == 0:
+        words.append(NONE_FITS)
+    elif models.fitting is not None and models.total is not None:
+        all_of_them = len(models.names) == models.fitting
+        names = listed(models.names) if all_of_them else f"{listed(models.names[:MOST])}, …"
+        words.append(fit_words(models.fitting, models.total, names))
     weights = [(model.name, model.weight) for model in models.likely]
     if len({weight for _, weight in weights}) > 1 or len(weights) == models.total:
         words.append(weights_words(weights))  # of equal weights only if there are no others

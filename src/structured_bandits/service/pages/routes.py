@@ -29,10 +29,6 @@ with needs("The service", extra="serve"):
 
 LOG_LINES = 12
 VERBS = ("pause", "resume", "park")
-FIRST_TOKEN = (
-    "The first token closes the server to everybody without one, so it has to be an admin token for all "
-    "experiments."
-)
 WRONG_TOKEN = "This is no token of this server, or it was revoked."
 Page = Callable[[Request, PagesOwner], Awaitable[Response]]
 
@@ -255,8 +251,7 @@ async def _make_token(request: Request, owner: PagesOwner) -> Response:
     names = [name.strip() for name in fields.get("experiments", "").split(",") if name.strip()]
     name, role = fields.get("name", "").strip(), fields.get("role", "")
     try:
-        if caller.open and (role != "admin" or names):
-            raise Refused(FIRST_TOKEN)
+        caller.check_first_token(role, names)
         secret = await owner.make_token(name, role, names or None)
     except StructuredBanditsError as error:
         problem = problem_of(error)
