@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -229,6 +230,12 @@ def test_every_kind_of_row_is_a_sentence(kind: str) -> None:
 )  # fmt: skip
 def test_rows_in_words(row: Event, said: str) -> None:
     assert in_words(row, ["tea", "coffee"]) == said
+
+
+def test_the_guide_has_every_alarm() -> None:
+    guide = Path(__file__).parents[2].joinpath("docs/guides/dashboard.md").read_text()
+    for meaning in ALARMS.values():
+        assert f"| {meaning.title} |" in guide
 
 
 def test_each_alarm_says_what_it_means_and_what_to_do() -> None:
