@@ -148,20 +148,3 @@ def test_a_click_in_the_file_shows_another_truth(tmp_path: Path, window: Window 
     assert window.evaluate(shown) == ["model-1"]
     assert window.text("#model-1 [data-fact='best']") == "gift, with a mean of 0.11"
     assert window.console == []
-
-
-def test_all_of_it_works_without_a_script(window: Window | None) -> None:
-    if window is None:
-        return
-    with serving(explorer_app(SHOP, "shop.csv")) as url:
-        window.call("Emulation.setScriptExecutionDisabled", value=True)
-        try:
-            window.goto(url)
-            window.click('tr[data-model="1"]')
-            await_truth(window, 1)
-            window.type("#horizon", "0")
-            window.press("Enter")
-            window.wait("document.querySelector('#timeline')?.innerText.includes('100,000 pulls')")
-            assert fact(window, "best") == "gift, with a mean of 0.11"
-        finally:
-            window.call("Emulation.setScriptExecutionDisabled", value=False)

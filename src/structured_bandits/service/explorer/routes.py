@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from structured_bandits.errors import MissingExtraError, StructuredBanditsError
@@ -60,11 +61,10 @@ class QueryLinks:
 
 
 class Frame(NamedTuple):
-    """What stands around the panels: the title, links in the bar, whether one can log out."""
+    """What stands around the panels: the title, and what the bar at the top shows."""
 
     title: str = "Explorer"
-    links: tuple[tuple[str, str], ...] = ()
-    logged_in: bool = False
+    bar: Mapping[str, Any] = MappingProxyType({})
 
 
 Answer = Callable[[Explorer, Request, Frame], str]
@@ -144,8 +144,7 @@ def page_html(explorer: Explorer, request: Request, frame: Frame) -> str:
     return filled(
         "page.html",
         title=frame.title,
-        links=frame.links,
-        logged_in=frame.logged_in,
+        **frame.bar,
         panels={name: draw(name, view) for name in PANELS},
         panels_path=f"{request.url.path.rstrip('/').rpartition('/')[2] or '.'}/panels",
         **fields_of(view),
