@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -129,6 +130,16 @@ def test_the_latest_mean_is_that_of_the_last_tenth() -> None:
     assert lately(points((5, 1.0), (5, 1.0))) == []  # two looks at the same rewards
 
 
+def test_means_of_few_rewards_are_not_drawn_unless_there_are_no_others() -> None:
+    def path_of(*pairs: tuple[int, float]) -> str:
+        svg = curves(replace(busy(), history=points(*pairs)))[0].svg
+        return re.findall(r'class="line c1"[^>]* d="([^"]*)"', svg)[0]
+
+    assert path_of((1, 1.0), (20, 5.0), (30, 9.0)).count("L") == 0  # the last alone
+    assert path_of((1, 1.0), (30, 9.0), (60, 20.0)).count("L") == 1
+    assert path_of((1, 1.0), (2, 1.0)).startswith("M1000.0")  # all there is
+
+
 def test_of_points_within_a_millisecond_the_last_is_drawn() -> None:
     same = points((1, 0.0), (2, 1.0), (3, 1.0))
     same[1].at = same[0].at
@@ -219,6 +230,12 @@ def test_every_kind_of_row_is_a_sentence(kind: str) -> None:
 )  # fmt: skip
 def test_rows_in_words(row: Event, said: str) -> None:
     assert in_words(row, ["tea", "coffee"]) == said
+
+
+def test_the_guide_has_every_alarm() -> None:
+    guide = Path(__file__).parents[2].joinpath("docs/guides/dashboard.md").read_text()
+    for meaning in ALARMS.values():
+        assert f"| {meaning.title} |" in guide
 
 
 def test_each_alarm_says_what_it_means_and_what_to_do() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -86,14 +87,18 @@ def _test_of_pieces(
     if structure.kind == "boxes":
         return _test(scale, structure.rows, BoxModels(structure.cells.least, structure.cells.most))
     if lines is not None:
-        rng = np.random.default_rng(0)  # fixed: the grid is part of the definition
-        means = np.hstack([rng.permutation(models_on_group(line, GRID)) for line in lines])
-        return _test(scale, means, GroupModels(tuple(lines)))
+        return _test(scale, models_of_groups(lines), GroupModels(tuple(lines)))
     if sum(piece.rows.size for piece in structure.polytopes) > MOST_ROWS:
         return None
     return _test(
         scale, some_models(structure.polytopes, scale, GRID), PieceModels(structure.polytopes)
     )
+
+
+def models_of_groups(lines: Sequence[ModelLines]) -> Floats:
+    """Return GRID models of a product, those of its groups combined at random."""
+    rng = np.random.default_rng(0)  # fixed: the grid is part of the definition of the e-value
+    return np.hstack([rng.permutation(models_on_group(line, GRID)) for line in lines])
 
 
 def models_on_group(line: ModelLines, count: int) -> Floats:

@@ -110,7 +110,7 @@ def analysis_data(
             "simulated": None if played is None else _simulated(played),
             "largest_regret": horizon * float(analysis.gaps.max()),
             "random_regret": horizon * float(analysis.gaps.mean()),
-            "bounds": analysis.bounds(horizon, policies, width**2).to_dict(orient="records"),
+            "bounds": analysis.bound_rows(horizon, policies, width**2),
         }
     )
 
@@ -173,9 +173,9 @@ def analysis_text(data: dict[str, Any]) -> str:
             f"SAE's parameter beta: {data['beta']:g}",
             _arms_text(data),
             *([] if data["simulated"] is None else [_simulated_text(data)]),
-            _regret_text(data),
+            regret_text(data),
             _classes_text(data["classes"]),
-            _lower_text(data),
+            lower_text(data),
             _bounds_text(data),
         ]
     )
@@ -245,7 +245,7 @@ def _rewards_text(data: dict[str, Any]) -> str:
     return rewards_text(data["lower_bound"]["family"], 0.5 * (high - low))
 
 
-def _regret_text(data: dict[str, Any]) -> str:
+def regret_text(data: dict[str, Any]) -> str:
     """Say whether the regret can stop growing, and whether a greedy policy can be deceived."""
     if data["ties"]:
         tied = labels_of([data["best_arm"], *data["ties"]])
@@ -325,7 +325,7 @@ def _classes_text(classes: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _lower_text(data: dict[str, Any]) -> str:
+def lower_text(data: dict[str, Any]) -> str:
     lower = data["lower_bound"]
     head = (
         "What every policy that does well in all models loses in the long run, after n pulls "

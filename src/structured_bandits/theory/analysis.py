@@ -249,11 +249,18 @@ class Analysis:
         """
         from structured_bandits.theory.bounds import bounds_table
 
-        speed = self._width**2 if convergence is None else convergence
-        speed = checked_above("convergence", speed, 0.0)
-        return bounds_table(
-            self._record, checked_count("horizon", horizon, least=2), policies, speed
-        )
+        return bounds_table(self._record, *self._checked_bounds(horizon, policies, convergence))
+
+    def bound_rows(
+        self,
+        horizon: int,
+        policies: Mapping[str, PolicyLike] | Iterable[PolicyLike] | PolicyLike | None = None,
+        convergence: float | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the rows of `bounds`, each by the names of its columns; this takes no pandas."""
+        from structured_bandits.theory.bounds import bound_rows
+
+        return bound_rows(self._record, *self._checked_bounds(horizon, policies, convergence))
 
     def plot(self, horizon: int, beta: float = 1.0, ax: Axes | None = None) -> Axes:
         """Draw the structure, the truth and the gaps that remove the other arms."""
@@ -266,6 +273,14 @@ class Analysis:
         return (
             f"Analysis({self.structure!r}, best arm {best!r}, gamma_star={number(self.gamma_star)})"
         )
+
+    def _checked_bounds(
+        self, horizon: int, policies: Any, convergence: float | None
+    ) -> tuple[int, Any, float]:
+        """Return the arguments of `bounds`, checked."""
+        speed = self._width**2 if convergence is None else convergence
+        speed = checked_above("convergence", speed, 0.0)
+        return checked_count("horizon", horizon, least=2), policies, speed
 
     @property
     def _width(self) -> float:

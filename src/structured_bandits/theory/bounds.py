@@ -47,6 +47,16 @@ def bounds_table(
     with needs("Analysis.bounds", extra="polyhedral,report"):
         import pandas
 
+    return pandas.DataFrame(bound_rows(truth, horizon, policies, convergence))
+
+
+def bound_rows(
+    truth: Truth,
+    horizon: int,
+    policies: Mapping[str, PolicyLike] | Iterable[PolicyLike] | PolicyLike | None,
+    convergence: float,
+) -> list[dict[str, Any]]:
+    """Return the rows of that table, for those who need no data frame."""
     if policies is None:
         policies = theorem_policies(truth.structure, horizon)
     policies = _named(policies)
@@ -64,7 +74,7 @@ def bounds_table(
     for reward_range in _declared_ranges(truth.structure, policies):
         rows.append(graves_lai_bound(truth, horizon, "bernoulli", reward_range=reward_range))
     most = largest_regret(truth, horizon)
-    return pandas.DataFrame([bound.row(most) for bound in rows])
+    return [bound.row(most) for bound in rows]
 
 
 def _declared_ranges(

@@ -17,7 +17,7 @@ with needs("The service", extra="serve"):
     from markupsafe import Markup
 
 LATELY = 0.1  # of all rewards: those whose mean is called the latest
-FEWEST = 30  # rewards of which the latest mean is taken: that of fewer is noise
+FEWEST = 30  # rewards of which a mean is drawn: that of fewer is noise
 
 
 class Chart(NamedTuple):
@@ -48,7 +48,8 @@ def curves(state: State) -> list[Chart]:
 
 
 def _mean_chart(history: list[HistoryPoint], draw: partial[Markup]) -> Chart:
-    so_far = [(float(point.at), point.total / point.rewards) for point in history]
+    fewest = min(FEWEST, history[-1].rewards)
+    so_far = [(float(p.at), p.total / p.rewards) for p in history if p.rewards >= fewest]
     lines = [Line("since the start", "c1", so_far), Line("lately", "c2 dashed", lately(history))]
     said = f"Mean reward: {number(so_far[-1][1])} since the start"
     note = f"Lately: the mean of the last {LATELY:.0%} of the rewards".replace("%", " %")

@@ -59,40 +59,40 @@ def _answered(page: Page, owner: PagesOwner) -> Callable[[Request], Awaitable[Re
     async def endpoint(request: Request) -> Response:
         try:
             return await page(request, owner)
-        except Unauthorised:
-            return _see(f"/login?next={quote(_here(request), safe='/')}")
         except HttpProblem as problem:
-            return _html(
-                request,
-                "message.html",
-                problem.status,
-                heading=problem.title.removesuffix("."),
-                text=problem.detail,
-            )
+            return refusal(request, problem)
 
     return endpoint
 
 
+def refusal(request: Request, problem: HttpProblem) -> Response:
+    """Return the page that says why a page is refused, or the way to the login."""
+    if isinstance(problem, Unauthorised):
+        return _see(f"/login?next={quote(_here(request), safe='/')}")
+    heading = problem.title.removesuffix(".")
+    return _html(request, "message.html", problem.status, heading=heading, text=problem.detail)
+
+
 def _here(request: Request) -> str:
     """Return where to go after a login: to the page that was asked for, if it was one."""
-    path = request.url.path.removesuffix("/panels")
+    path = request.url.path.partition("/panels")[0]
     return path if request.method == "GET" else "/"
 
 
 def _html(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """Return a page with the bar at its top: links to what the caller may see."""
+    """Return a page with the bar at its top."""
+    text = rendered(template, **bar(request), **context)
+    return HTMLResponse(text, status, {"cache-control": "private, no-store"})
+
+
+def bar(request: Request) -> dict[str, Any]:
+    """Return what the bar at the top shows: links to what the caller may see."""
     caller = caller_of(request.scope)
     links = [("/", "Experiments")]
     if caller.may("admin", None):
         links.append(("/tokens", "Tokens"))
-    text = rendered(
-        template,
-        links=links,
-        here="/tokens" if request.url.path.startswith("/tokens") else "/",
-        logged_in=caller.token is not None,
-        **context,
-    )
-    return HTMLResponse(text, status, {"cache-control": "private, no-store"})
+    here = "/tokens" if request.url.path.startswith("/tokens") else "/"
+    return {"links": links, "here": here, "logged_in": caller.token is not None}
 
 
 def _see(path: str) -> RedirectResponse:
