@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 PATIENCE = 300  # seconds for an installation
 
 REQUIREMENTS = {  # of each environment
+    "FastAPI": ["fastapi", "httptools", "uvicorn", "uvloop"],
     "PyMAB": ["pymab==2.0.1"],
     "river": ["river"],
     "MABWiser": ["mabwiser"],

@@ -18,6 +18,7 @@ TITLES = {  # in the order of the page
     "engine": "The engine and its surroundings",
     "workers": "Workers",
     "live": "Live agents",
+    "service": "The decision service",
     "large": "A table of 1,000,000 models × 100 arms",
     "theory": "Theory on a table of 100,000 models × 50 arms",
     "polyhedral": "Polyhedral structures",

@@ -15,7 +15,7 @@ code is made for one or the other.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ INCLUDED = (
     1e-8  # an end of the range that fits is inside by this, more than the tolerance of programs
 )
 
+Means = TypeVar("Means", float, Floats)  # one, or those of several arms
+
 
 class Intervals(Protocol):
     """What policies and cells ask of a kind of intervals, at a given budget."""
@@ -39,8 +41,8 @@ class Intervals(Protocol):
     def at(self, budget: float) -> Any:
         """Return intervals of the same kind with another budget."""
 
-    def scaled(self, mean: float) -> float:
-        """Return a mean on the scale of these intervals."""
+    def scaled(self, mean: Means) -> Means:
+        """Return a mean, or means, on the scale of these intervals."""
 
     def interval(self, pulls: int, total: float) -> tuple[float, float]:
         """Return the open interval of means that fit `pulls` rewards summing to `total`."""
@@ -71,7 +73,7 @@ class Hoeffding(NamedTuple):
         """Return intervals with another budget."""
         return Hoeffding(budget)
 
-    def scaled(self, mean: float) -> float:
+    def scaled(self, mean: Means) -> Means:
         """Return it as it is."""
         return mean
 
@@ -114,7 +116,7 @@ class Chernoff(NamedTuple):
         """Return intervals with another budget."""
         return Chernoff(budget, self.bottom, self.width)
 
-    def scaled(self, mean: float) -> float:
+    def scaled(self, mean: Means) -> Means:
         """Return it scaled to [0, 1]."""
         return (mean - self.bottom) / self.width
 

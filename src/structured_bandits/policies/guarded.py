@@ -385,16 +385,16 @@ def next_part(wanted: Ints, told: Ints, limit: int, quota: Ints) -> None:
 def take_in_results(guard: Any, state: GuardState, seen: Seen) -> None:
     """Hand results to the policy at work, and note which part of its plan they are.
 
-    Results that were not asked for by the last plan end the plan of the guarded policy.
+    Results that were not asked for by the last plan end the plan of the guarded policy. All arms at
+    once, since a live agent does this for each reward.
     """
-    for arm in range(len(seen.pulls)):
-        state.heard.pulls[arm] += seen.pulls[arm]
-        state.heard.sums[arm] += seen.sums[arm]
-        state.heard.squares[arm] += seen.squares[arm]
-        state.told[arm] += seen.pulls[arm]
-        state.part[arm] -= seen.pulls[arm]
-        if state.part[arm] < 0:
-            state.wanted[:] = 0
+    np.add(state.heard.pulls, seen.pulls, state.heard.pulls)
+    np.add(state.heard.sums, seen.sums, state.heard.sums)
+    np.add(state.heard.squares, seen.squares, state.heard.squares)
+    np.add(state.told, seen.pulls, state.told)
+    np.subtract(state.part, seen.pulls, state.part)
+    if state.part.min() < 0:
+        state.wanted[:] = 0
     if state.rung[0] != NOT_RUNG:
         guard.fallback.observe(state.fallback, seen)
     else:

@@ -104,9 +104,11 @@ class UCB(StreakPolicy, _UCB):
         )
 
     def restore(self, state: UCBState) -> None:
-        """Compute what the indices are made of."""
-        for arm in np.flatnonzero(state.data.pulls):
-            note_index(state, int(arm), self.widths)
+        """Compute what the indices are made of: the same as `note_index`, for all arms at once."""
+        pulled = np.flatnonzero(state.data.pulls)
+        pulls = state.data.pulls[pulled]
+        state.means[pulled] = self.widths.scaled(state.data.sums[pulled] / pulls)
+        state.roots[pulled] = 1.0 / np.sqrt(pulls)
 
     def streak(self, state: UCBState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the arm with the highest index as long as it is sure to have it."""

@@ -1,0 +1,72 @@
+"""Long logs of the service, built without HTTP, and left as a loss of power would leave them.
+
+python benchmarks/service_logs.py '{"spec": "sae.toml", "store": "bandits.db", "events": 10000000, …}'
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from pathlib import Path
+
+from structured_bandits.service.messages import Ask, Reward
+from structured_bandits.service.owner import MOST_COST, Owner
+from structured_bandits.service.spec import read_spec
+from structured_bandits.service.sqlite import SqliteStore
+
+ROWS = 2_000  # in a transaction
+
+
+def build(spec: str, store: str, means: list[float], events: int, pending: int) -> dict[str, int]:
+    """Write a log of so many rows, then ask for decisions that nobody tells; return the memory.
+
+    It ends just before a snapshot is due, which is when a restart takes longest.
+    """
+    owner = Owner(SqliteStore(Path(store)))
+    owner.open()
+    name = Path(spec).stem
+    owner.create(name, read_spec(Path(spec)))
+    version = owner.served[name].current
+    life = owner.served[name].life
+    before = memory(os.getpid())["VmRSS"]
+
+    def commit_some() -> None:
+        if len(owner.writer.open) >= ROWS:
+            owner.writer.write_now()
+
+    while life.seq < events:
+        _play(owner, name, means)
+        commit_some()
+    for _ in range(pending):
+        owner.ask(name, Ask())
+        commit_some()
+    while version.cost < 0.9 * max(MOST_COST, 5.0 * version.snapshot_cost):
+        _play(owner, name, means)
+        commit_some()
+    owner.writer.write_now()
+    return {
+        "rows": life.seq,
+        "added": memory(os.getpid())["VmRSS"] - before,
+        "snapshot_ms": int(1e3 * version.snapshot_cost),
+    }
+
+
+def _play(owner: Owner, name: str, means: list[float]) -> None:
+    decision = owner.ask(name, Ask()).decisions[0]
+    reward = float(random.random() < means[decision.arm])
+    owner.tell(name, [Reward(id=decision.id, reward=reward)])
+
+
+def memory(process: int) -> dict[str, int]:
+    """Return what a process has in memory now (VmRSS) and had at most (VmHWM), in bytes."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    parts = [line.split() for line in lines if line.startswith(("VmRSS:", "VmHWM:"))]
+    return {part[0].rstrip(":"): 1024 * int(part[1]) for part in parts}
+
+
+if __name__ == "__main__":
+    random.seed(0)
+    print(json.dumps(build(**json.loads(sys.argv[1]))), flush=True)
+    os._exit(0)  # nothing is closed or saved
