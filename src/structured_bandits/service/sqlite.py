@@ -61,7 +61,7 @@ class SqliteStore:
             raise StoreError(f"there is no file {self.path}")
         try:
             found = self._meta("schema")
-        except sqlite3.DatabaseError:
+        except StoreError:
             found = None
         if statements_from(self.where, found):
             raise StoreError(
@@ -74,9 +74,12 @@ class SqliteStore:
         """Become the owner of the file, which is made if there is none; return the new epoch."""
         _refuse_networks(self.path.parent)
         self._lock = _locked(self.path.with_name(self.path.name + ".lock"))
-        self._open()
-        epoch = int(self._meta("epoch") or 0) + 1
-        self._write([(sql.SET_META, [("epoch", str(epoch))])])
+        try:
+            self._open()
+            epoch = int(self._meta("epoch") or 0) + 1
+            self._write([(sql.SET_META, [("epoch", str(epoch))])])
+        except sqlite3.DatabaseError as error:  # no database, or no room for one
+            raise StoreError(f"{self.path}: {error}") from error
         self.epoch = epoch
         return epoch
 
@@ -198,32 +201,39 @@ class SqliteStore:
         found: sqlite3.Connection = self._readers.connection
         return found
 
+    def _read(self, statement: str, *values: Any) -> list[Any]:
+        """Return the rows of a query; raises StoreError if the disk cannot be read."""
+        try:
+            return self._reader().execute(statement, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{self.where}: {error}") from error
+
     def _meta(self, key: str) -> str | None:
-        row = self._reader().execute(sql.GET_META, (key,)).fetchone()
-        return None if row is None else str(row[0])
+        rows = self._read(sql.GET_META, key)
+        return str(rows[0][0]) if rows else None
 
     def _one(self, statement: str, *values: Any) -> Event | None:
-        row = self._reader().execute(statement, values).fetchone()
-        return None if row is None else Event(*row)
+        rows = self._read(statement, *values)
+        return Event(*rows[0]) if rows else None
 
     def experiments(self) -> list[ExperimentRow]:
         """Return all experiments."""
-        return rows_of(self._reader().execute(sql.EXPERIMENTS), ExperimentRow)
+        return rows_of(self._read(sql.EXPERIMENTS), ExperimentRow)
 
     def versions(self) -> list[VersionRow]:
         """Return all versions, in the order in which they were made."""
-        return rows_of(self._reader().execute(sql.VERSIONS), VersionRow)
+        return rows_of(self._read(sql.VERSIONS), VersionRow)
 
     def structure(self, fingerprint: str) -> str:
         """Return the description of a structure as JSON."""
-        row = self._reader().execute(sql.BODY, (fingerprint,)).fetchone()
-        if row is None:
+        rows = self._read(sql.BODY, fingerprint)
+        if not rows:
             raise StoreError(f"{self.where}: the structure {fingerprint} is missing")
-        return str(row[0])
+        return str(rows[0][0])
 
     def events(self, version: int, after: int = 0, limit: int = PAGE) -> list[Event]:
         """Return rows in order, those with higher numbers than `after`."""
-        return rows_of(self._reader().execute(sql.EVENTS, (version, after, limit)), Event)
+        return rows_of(self._read(sql.EVENTS, version, after, limit), Event)
 
     def outcome(self, version: int, decision: int) -> Event | None:
         """Return what became of a decision."""
@@ -243,11 +253,11 @@ class SqliteStore:
 
     def snapshots(self, version: int) -> list[Saved]:
         """Return the snapshots of a version, the newest first."""
-        return rows_of(self._reader().execute(sql.SNAPSHOTS, (version,)), Saved)
+        return rows_of(self._read(sql.SNAPSHOTS, version), Saved)
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens."""
-        return rows_of(self._reader().execute(sql.TOKENS), TokenRow)
+        return rows_of(self._read(sql.TOKENS), TokenRow)
 
 
 def _locked(path: Path) -> IO[str]:

@@ -7,7 +7,7 @@ when another process takes over: a process that was replaced cannot write any mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -186,6 +186,6 @@ def no_password(address: str) -> str:
     return f"{scheme}{separator}{user.partition(':')[0]}:…@{place}"
 
 
-def rows_of(cursor: Any, record: Any) -> list[Any]:
+def rows_of(rows: Iterable[Any], record: Any) -> list[Any]:
     """Return the rows of a query as records."""
-    return [record(*row) for row in cursor.fetchall()]
+    return [record(*row) for row in rows]
