@@ -326,6 +326,7 @@ def _classes_text(classes: dict[str, Any]) -> str:
 
 
 def lower_text(data: dict[str, Any]) -> str:
+    """Return the sentences on the lower bound."""
     lower = data["lower_bound"]
     head = (
         "What every policy that does well in all models loses in the long run, after n pulls "

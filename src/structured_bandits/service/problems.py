@@ -216,6 +216,8 @@ def problem_of(error: Exception) -> HttpProblem:
     """Return the problem that an error is; one that is not known is a bug, and says nothing."""
     if isinstance(error, HttpProblem):
         return error
+    if isinstance(error, StoreError):  # its text names files and servers
+        return Unavailable("The store cannot be read now.", retry_after=1.0)
     for known, problem in _OF_LIBRARY:
         if isinstance(error, known):
             return problem(str(error))

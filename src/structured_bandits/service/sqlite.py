@@ -54,6 +54,9 @@ class SqliteStore(TableStore):
         self._lock = _locked(self.path.with_name(self.path.name + ".lock"))
         try:
             return self._claimed()
+        except sqlite3.DatabaseError as error:  # no database, or no room for one
+            self.close()
+            raise StoreError(f"{self.path}: {error}") from error
         except BaseException:
             self.close()  # or nobody could try again
             raise

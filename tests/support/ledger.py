@@ -1,0 +1,220 @@
+"""What a client of the service remembers, and whether the service remembers the same.
+
+The ledger is naive on purpose: a list of requests with their answers. What was answered must be in the
+log; what was sent and not answered may be there or not; nothing else may be there, and nothing twice.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+from support.service_process import Answer
+
+
+@dataclass(eq=False)
+class Sent:
+    """A request; `answer` is what was acknowledged, None as long as nothing was."""
+
+    verb: str  # the last part of the path: ask, tell, cancel, learn, plan, results, versions
+    path: str
+    content: Any
+    answer: Any = None
+
+    @property
+    def counts_once(self) -> bool:
+        """May it be sent again? Only an ask without a key would be another request then."""
+        return self.verb != "ask" or "key" in self.content
+
+
+@dataclass
+class Ledger:
+    """All requests to one experiment, from several threads."""
+
+    sent: list[Sent] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    statuses: Counter[str] = field(default_factory=Counter)
+    _lock: Lock = field(default_factory=Lock)
+
+    def send(self, verb: str, path: str, content: Any) -> Sent:
+        """Note a request before it is sent."""
+        request = Sent(verb, path, content)
+        with self._lock:
+            self.sent.append(request)
+        return request
+
+    def note(self, request: Sent, answer: Answer) -> None:
+        """Note what came back; 503 says that nobody knows, everything else unexpected is wrong."""
+        with self._lock:
+            self.statuses[f"{request.verb} {answer.status}"] += 1
+            if answer.status in (200, 201):
+                if request.answer is None:
+                    request.answer = answer.content
+                self._compare(request, answer.content)
+            elif answer.status != 503:
+                self.violations.append(f"{request} was answered by {answer}")
+
+    def _compare(self, request: Sent, content: Any) -> None:
+        """Compare the answers to a request that was sent several times."""
+        same = {
+            "ask": lambda said: said["decisions"],
+            "plan": lambda said: (said["id"], said["pulls"]),
+            "versions": lambda said: said["uid"],
+            "tell": lambda said: [each["id"] for each in said["outcomes"]],
+        }.get(request.verb)
+        if same is not None and same(content) != same(request.answer):
+            self.violations.append(f"{request} was later answered by {content}")
+
+    def unanswered(self) -> list[Sent]:
+        """Return what an honest client would send again."""
+        with self._lock:
+            return [each for each in self.sent if each.answer is None and each.counts_once]
+
+
+class Row(NamedTuple):
+    """A row of the log, read with nothing but SQL."""
+
+    uid: str
+    seq: int
+    kind: str
+    decision: int | None
+    n: int | None
+    arm: int | None
+    value: float | None
+    key: str | None
+    content: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The public id of its decision."""
+        return f"{self.uid}-{self.decision}"
+
+
+def read_rows(store: Path, name: str) -> list[Row]:
+    """Return the rows of all versions of an experiment."""
+    connection = sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)
+    try:
+        found = connection.execute(
+            "SELECT uid, seq, kind, decision, n, arm, value, key, body FROM event"
+            " JOIN version ON version.id = event.version"
+            " JOIN experiment ON experiment.id = version.experiment"
+            " WHERE name = ? ORDER BY version.number, seq",
+            (name,),
+        ).fetchall()
+    finally:
+        connection.close()
+    return [Row(*row[:-1], content=json.loads(row[-1] or "{}")) for row in found]
+
+
+def differences(ledger: Ledger, rows: list[Row]) -> Iterator[str]:
+    """Yield where the log is not what the ledger allows."""
+    yield from ledger.violations
+    yield from _asks(ledger.sent, rows)
+    yield from _outcomes(ledger.sent, rows)
+    yield from _keyed(ledger.sent, rows)
+
+
+def _asks(sent: list[Sent], rows: list[Row]) -> Iterator[str]:
+    logged: dict[str, int] = {}
+    unnamed = 0
+    for row in rows:
+        if row.kind == "ask" and not row.content.get("batch"):
+            arms = row.content.get("arms", [row.arm])
+            first = row.decision or 0
+            logged |= {f"{row.uid}-{first + place}": arm for place, arm in enumerate(arms)}
+            unnamed += 0 if row.key else len(arms)
+    lost = 0
+    for request in sent:
+        if request.verb == "ask" and request.answer is not None:
+            for decision in request.answer["decisions"]:
+                if logged.get(decision["id"]) != decision["arm"]:
+                    yield f"lost: {decision} was handed out, the log has {logged.get(decision['id'])}"
+            unnamed -= 0 if "key" in request.content else request.content["n"]
+        elif request.verb == "ask" and "key" not in request.content:
+            lost += request.content["n"]
+    if unnamed > lost:
+        yield f"invented: {unnamed} decisions that nobody has, but answers for {lost} were lost"
+
+
+def _outcomes(sent: list[Sent], rows: list[Row]) -> Iterator[str]:
+    logged: dict[str, float | None] = {}
+    for row in rows:
+        if row.kind in ("tell", "cancel"):
+            if row.id in logged:
+                yield f"twice: {row} and {logged[row.id]}"
+            logged[row.id] = row.value
+    meant: dict[str, float | None] = {}
+    for request in sent:
+        for decision, value in _meant(request):
+            meant[decision] = value
+            if request.answer is not None and (decision not in logged or logged[decision] != value):
+                yield f"lost: {decision} was told {value}, the log has {logged.get(decision)}"
+    for decision, value in logged.items():
+        if decision not in meant or meant[decision] != value:
+            yield f"invented: {decision} with {value}"
+
+
+def _meant(request: Sent) -> Iterator[tuple[str, float | None]]:
+    if request.verb == "tell":
+        for each in request.content:
+            yield each["id"], each["reward"]
+    elif request.verb == "cancel":
+        yield request.content["id"], None
+
+
+def _keyed(sent: list[Sent], rows: list[Row]) -> Iterator[str]:
+    """Compare what counts once by its key: learn, results, plans, versions, asks with keys."""
+    logged = Counter(row.key for row in rows if row.key is not None)
+    known = {each.content["key"]: each for each in sent if _has_key(each)}
+    for key, request in known.items():
+        if logged[key] > 1 and request.verb in ("learn", "results"):
+            yield f"twice: {request}"
+        if not logged[key] and request.answer is not None:
+            yield f"lost: {request}"
+    for key in logged.keys() - known.keys():
+        yield f"invented: the key {key}"
+    for row in rows:
+        if row.kind in ("learn", "results") and row.key in known:
+            content = known[row.key].content
+            if [row.content["pulls"], row.content["sums"]] != [content["pulls"], content["sums"]]:
+                yield f"changed: {row} was sent as {content}"
+
+
+def _has_key(request: Sent) -> bool:
+    return isinstance(request.content, dict) and "key" in request.content
+
+
+def totals(rows: Iterable[Row], arms: int) -> list[tuple[int, float]]:
+    """Add up what was told to any version: pulls and sum of each arm.
+
+    A version that carries everything over, and gets what comes late, must have the same.
+    """
+    pulls, sums = [0] * arms, [0.0] * arms
+    for row in rows:
+        if row.kind == "tell" and row.arm is not None and row.value is not None:
+            pulls[row.arm] += 1
+            sums[row.arm] += row.value
+        elif row.kind in ("learn", "results"):
+            for arm in range(arms):
+                pulls[arm] += row.content["pulls"][arm]
+                sums[arm] += row.content["sums"][arm]
+    return list(zip(pulls, sums, strict=True))
+
+
+def shown(state: Any) -> list[tuple[int, float]]:
+    """Return pulls and sums as the state of an experiment shows them."""
+    return [(arm["pulls"], arm["pulls"] * (arm["mean"] or 0.0)) for arm in state["arms"]]
+
+
+def agree(told: list[tuple[int, float]], seen: list[tuple[int, float]]) -> bool:
+    """Are these the same? Rewards are quarters, so that sums are exact but for one division."""
+    return all(
+        pulls == seen_pulls and abs(total - seen_total) < 1e-3
+        for (pulls, total), (seen_pulls, seen_total) in zip(told, seen, strict=True)
+    )
