@@ -50,7 +50,9 @@ class AskTimes:
         if oldest is None:
             return b"", b""
         start = max(bisect_right(self.firsts, oldest) - 1, 0)
-        return self.firsts[start:].tobytes(), self.times[start:].tobytes()
+        firsts = self.firsts[start:]
+        firsts[0] = oldest  # whatever was asked for before it at the same time
+        return firsts.tobytes(), self.times[start:].tobytes()
 
     @classmethod
     def from_columns(cls, firsts: bytes, times: bytes) -> AskTimes:

@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
     available: tuple[int, ...] | None
     key: str | None
     defer: bool
-    batch: bool = False
+    batch: int = 0  # the most pulls that were asked for as one batch
 
     def unit(self, number: int, place: int) -> str:
         """Return whom a decision is for: the key, or else its own number."""
@@ -130,7 +130,7 @@ def wanted_of(event: Event) -> Wanted:
         None if available is None else tuple(available),
         event.key,
         content.get("defer", False),
-        content.get("batch", False),
+        content.get("batch", 0),
     )
 
 

@@ -35,7 +35,7 @@ RESUME = "resume"
 FALLBACK = "fallback"  # the structure is refuted; body: what is played now
 CARRY = "carry"  # body: pulls, sums, squares and where they are from
 FORWARD = "forward"  # body: pulls, sums, squares of late rewards of an older version
-RETIRE = "retire"  # another version is asked; n: 1 if it gets the rewards that still come, else 0
+RETIRE = "retire"  # another version is asked from now on; n: 1 if it learns rewards that come late
 CLOSE = "close"  # no reward is out any more; nothing will follow
 MARK = "mark"  # a snapshot was saved with this row
 

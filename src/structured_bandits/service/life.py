@@ -106,7 +106,8 @@ class Life:
         self.seq = 0
         self.chain = first_link(uid)
         self.at = 0
-        self.paused = self.retired = self.closed = self.forwards = False
+        self.paused = self.retired = self.closed = False
+        self.forwards = True  # does the version that took over learn rewards that come late?
         self.fallen_at: int | None = None  # when the alarm rang
         self.unlearned = 0  # decisions that were handed out while paused
         self.settled_before = 0  # decisions before this one have been settled, with a window
@@ -141,9 +142,13 @@ class Life:
                 "This experiment has a reward window, and a batch has no time at which its window "
                 "closes; ask for single decisions."
             )
+        if self._plays_control:
+            raise Conflict(
+                "The structure is refuted, and the control arm is played; ask for single decisions."
+            )
         n = max(1, min(limit, MOST_IN_BATCH, self.agent.left_to_hand_out))
         first = self.agent.next_id
-        wanted = Wanted(n, None, key, defer=False, batch=True)
+        wanted = Wanted(n, None, key, defer=False, batch=limit)
         return self._asked(
             first, wanted, choose(self.agent, self.spec, self.uid, wanted, False), at
         )
@@ -373,8 +378,8 @@ class Life:
         self._do(kinds.FORWARD, at, body=body)
         self._watch(at)
 
-    def retire(self, at: int, forwards: bool = True) -> None:
-        """Hand out no more decisions: another version does. Does it get the rewards that still come?"""
+    def retire(self, at: int, forwards: bool) -> None:
+        """Hand out no more decisions: another version does, which may learn rewards that come late."""
         self._do(kinds.RETIRE, at, n=int(forwards))
 
     def close_if_done(self, at: int) -> bool:
@@ -442,6 +447,7 @@ class Life:
             self._replay_ask(event, derive)
         else:
             self._apply(event)
+        self.outbox.clear()  # the newer version has its own rows for these
 
     def _replay_ask(self, event: Event, derive: bool) -> None:
         wanted, logged = wanted_of(event), choices_of(event)
@@ -512,7 +518,7 @@ class Life:
         self.agent.tell(decision, value)
         side = CONTROL if self.shared.get(decision) == CONTROL else "policy"
         self.sides[side].add(value)
-        if self.forwards:
+        if self.retired and self.forwards:
             self.outbox.append((arm, value))
         self._forget(decision)
 
@@ -534,7 +540,7 @@ class Life:
             [value if each == arm else 0.0 for each in range(arms)],
             [value * value if each == arm else 0.0 for each in range(arms)],
         )
-        if self.forwards:
+        if self.retired and self.forwards:
             self.outbox.append((arm, value))
 
     def _apply_learn(self, event: Event) -> None:
@@ -564,7 +570,7 @@ class Life:
         if event.kind in (kinds.PAUSE, kinds.RESUME):
             self.paused = event.kind == kinds.PAUSE
         if event.kind == kinds.RETIRE:
-            self.retired, self.forwards = True, event.n == 1
+            self.retired, self.forwards = True, self.forwards and event.n != 0
         self.closed = self.closed or event.kind == kinds.CLOSE
 
     def _apply_nothing(self, event: Event) -> None:

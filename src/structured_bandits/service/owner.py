@@ -9,6 +9,7 @@ undo.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,8 @@ from structured_bandits.service.events import (
     CANCEL,
     LEARN,
     RESULTS,
+    START,
+    TELL,
     Event,
     first_link,
     public_id,
@@ -236,9 +239,9 @@ class Owner:
     def _changing(self, version: Version, follows: bool = False) -> Iterator[Life]:
         """Around a command: refuses if nothing can be written, and queues what was recorded.
 
-        What `follows` from a command belongs to its transaction: it is never refused by itself.
-        If a command fails after it has begun to change the state, memory is not what the log says any
-        more; then everything since the last commit is given up, as after a failed commit.
+        What `follows` from a command that was recorded is not refused. If a command fails after it has
+        begun to change the state, memory is not what the log says any more; then everything since the
+        last commit is given up, as after a failed commit.
         """
         if not follows:
             self.check_writable()
@@ -358,9 +361,9 @@ class Owner:
     def cancel(self, name: str, request: messages.Named) -> messages.Done:
         """Take a decision back."""
         served = self.find(name)
-        version, decision = self._place(served, request.id, request.key)
-        outcome = version.past.outcome(decision) if version.life is None else None
-        if outcome is not None and outcome.kind == CANCEL:
+        place = version, decision = self._place(served, request.id, request.key)
+        if version.life is None:
+            _check_closed(place, unchanged=(CANCEL,))
             return messages.Done(changed=False, seq=version.row.head)
         at = self.clock.now()
         with self._changing(version) as life:
@@ -370,7 +373,10 @@ class Owner:
 
     def activate(self, name: str, request: messages.Named) -> messages.Done:
         """Note that a deferred decision was shown."""
-        version, decision = self._place(self.find(name), request.id, request.key)
+        place = version, decision = self._place(self.find(name), request.id, request.key)
+        if version.life is None:
+            _check_closed(place, unchanged=(TELL,))
+            return messages.Done(changed=False, seq=version.row.head)
         with self._changing(version) as life:
             changed = life.activate(decision, self.clock.now(), version.past)
         return messages.Done(changed=changed, seq=life.seq)
@@ -382,7 +388,7 @@ class Owner:
         if request.key is not None:
             before = version.past.by_key(request.key)
             if before is not None:
-                if before.kind != ASK or not wanted_of(before).batch:
+                if before.kind != ASK or wanted_of(before).batch != request.limit:
                     raise Refused(f"The key {request.key!r} was used for another request before.")
                 return _batch_answer(life, before, repeated=True)
         with self._changing(version):
@@ -398,10 +404,12 @@ class Owner:
         if self._is_repeated(version, request.key, RESULTS, decision, results):
             return messages.Done(changed=False, seq=served.life.seq)
         at = self.clock.now()
+        forwarded = self._forwarded(served, version, results)
+        if forwarded is not None:  # what the version that took over refuses, nobody learns
+            served.life.agent.check_results(*forwarded)
         with self._changing(version) as life:
             life.results(decision, results, request.key, at)
-        if life.forwards:
-            self._forward(served, version, results, at)
+        self._forward(served, version, forwarded, at)
         self._follow(served, version, at)
         self.metrics.count_rewards(name, "recorded", sum(results.pulls))
         return messages.Done(changed=True, seq=life.seq)
@@ -470,31 +478,43 @@ class Owner:
         """Change an experiment: a new version, which begins with rewards of the one before."""
         served = self.find(name)
         before, old = served.current, served.life
-        if request.key is not None:
-            for version in served.versions:
-                made = version.past.by_key(request.key)
-                if made is not None:
-                    return messages.Created(
-                        name=name, version=version.row.number, uid=version.uid, created=False
-                    )
+        made = self._made_before(served, request)
+        if made is not None:
+            return made
         self.check_writable()
         spec = build_spec(request.spec)
         carried = self._carried(before, old, request.carry, spec)
         row = self._new_row(served.row.id, before.row.number + 1, request.spec, spec)
         at = self.clock.now()
-        version = self._begin(row, spec, request.key)
+        version = self._begin(row, spec, request.key, _digest(request))
         life = version.life
         assert life is not None
         if carried is not None:
             life.carry(carried, {"version": before.row.number}, at)
-        with self._changing(before):
-            old.retire(at, forwards=request.carry is not None)
+        for each in served.versions:
+            if each.life is not None:
+                with self._changing(each):
+                    each.life.retire(at, forwards=carried is not None)
         served.row = served.row._replace(current=row.id)
         served.versions.append(version)
         self._queue_version(served.row, version, request.spec)
         self._follow(served, before, at)
         log("A version was created.", experiment=name, version=row.number)
         return messages.Created(name=name, version=row.number, uid=row.uid, created=True)
+
+    def _made_before(self, served: Served, request: messages.NewVersion) -> messages.Created | None:
+        """Return the version that this request has made; another one under its key is refused."""
+        if request.key is None:
+            return None
+        for version in served.versions:
+            made = version.past.by_key(request.key)
+            if made is None:
+                continue
+            if made.kind != START or made.content().get("request") != _digest(request):
+                raise Refused(f"The key {request.key!r} was used for another request before.")
+            number, uid = version.row.number, version.uid
+            return messages.Created(name=served.name, version=number, uid=uid, created=False)
+        return None
 
     def _carried(
         self, before: Version, old: Life, carry: messages.Carry | None, spec: Spec
@@ -512,13 +532,15 @@ class Owner:
             arms = len(old.spec.arm_names)
             results = results_of_log(rows, arms, settled, carry.up_to, carry.without)
         results = by_name(results, old.spec.arm_names, spec.arm_names)
+        trial = Life(spec, new_uid()).agent
+        _check_ranges(old.agent.reward_range, trial.reward_range)
         horizon = tuned_horizon(spec.policy)
         if horizon is not None and sum(results.pulls) >= horizon:
             raise Refused(
                 f"horizon={horizon}: {sum(results.pulls)} pulls are carried over; expected a horizon "
                 "beyond them."
             )
-        Life(spec, new_uid()).agent.check_results(*results)
+        trial.check_results(*results)
         return results
 
     def _check_start(self, spec: Spec) -> None:
@@ -550,10 +572,12 @@ class Owner:
             chain=first_link(uid),
         )
 
-    def _begin(self, row: VersionRow, spec: Spec, key: str | None = None) -> Version:
+    def _begin(
+        self, row: VersionRow, spec: Spec, key: str | None = None, request: str | None = None
+    ) -> Version:
         """Return a new version with the first row of its log."""
         life = Life(spec, row.uid)
-        life.start({"code": code_here()}, self.clock.now(), key)
+        life.start({"code": code_here(), "request": request}, self.clock.now(), key)
         return Version(row, PastOf(self.store, self._unwritten, row.id), life)
 
     def _queue_version(self, row: ExperimentRow, version: Version, plain: dict[str, Any]) -> None:
@@ -621,22 +645,27 @@ class Owner:
             return
         rewards, life.outbox = life.outbox, []
         if rewards:
-            arms = len(life.spec.arm_names)
-            self._forward(served, version, results_of_rewards(rewards, arms), at)
+            results = results_of_rewards(rewards, len(life.spec.arm_names))
+            self._forward(served, version, self._forwarded(served, version, results), at)
         if life.close_if_done(at):
             self._queue(version)
             self.writer.open.closed.append((CLOSED, version.row.id))
             version.row = version.row._replace(head=life.seq, chain=life.chain, closed=CLOSED)
             version.life = None
 
-    def _forward(self, served: Served, version: Version, results: Results, at: int) -> None:
+    def _forwarded(self, served: Served, version: Version, results: Results) -> Results | None:
+        """Return what the current version learns of results of an older one; None if nothing."""
+        life = version.life
+        if life is None or not life.retired or not life.forwards:
+            return None
+        named = by_name(results, life.spec.arm_names, served.life.spec.arm_names)
+        return named if any(named.pulls) else None
+
+    def _forward(self, served: Served, version: Version, results: Results | None, at: int) -> None:
         """Let the current version learn what came late for an older one."""
-        assert version.life is not None
-        names = version.life.spec.arm_names
-        named = by_name(results, names, served.life.spec.arm_names)
-        if any(named.pulls):
+        if results is not None:
             with self._changing(served.current, follows=True) as life:
-                life.forward(named, version.row.number, at)
+                life.forward(results, version.row.number, at)
 
     async def live(self, stop: Callable[[], bool]) -> None:
         """Do once a second what happens by itself, until `stop`."""
@@ -682,15 +711,40 @@ def _batch_answer(life: Life, event: Event, repeated: bool = False) -> messages.
 
 def _closed_status(place: Place, reward: float) -> str:
     """Return what becomes of a reward for a closed version, of which nothing is out."""
+    outcome = _check_closed(place, unchanged=(TELL,))
+    if outcome.value == reward:
+        return "duplicate"
+    name = public_id(place.version.uid, place.decision)
+    raise Conflict(f"Decision {name} is settled.", recorded=outcome.value)
+
+
+def _check_closed(place: Place, unchanged: Sequence[str]) -> Event:
+    """Return what became of a decision of a closed version; raises unless it is one of these."""
     name = public_id(place.version.uid, place.decision)
     if place.version.row.closed == ARCHIVED:
         raise Conflict(f"Decision {name} is of a version that was archived: all is settled.")
     outcome = place.version.past.outcome(place.decision)
+    if outcome is None and place.decision < 0:
+        raise Conflict(f"Decision {name} was made in a pause of a version that is closed.")
     if outcome is None:
-        raise NotFound(f"Decision {name} was never handed out.")
-    if outcome.kind == "tell" and outcome.value == reward:
-        return "duplicate"
-    raise Conflict(f"Decision {name} is settled.", recorded=outcome.value)
+        raise NotFound(f"Decision {name} was never handed out by itself.")
+    if outcome.kind not in unchanged:
+        raise Conflict(f"Decision {name} is settled.", recorded=outcome.value)
+    return outcome
+
+
+def _check_ranges(old: tuple[float, float], new: tuple[float, float]) -> None:
+    """Raise if rewards of the old range may lie outside of the new one: sums do not show it."""
+    if not new[0] <= old[0] or not old[1] <= new[1]:
+        raise Refused(
+            f"reward_range={new}: rewards of the version before may lie in {old}. To begin without "
+            "them, say carry = null."
+        )
+
+
+def _digest(request: messages.NewVersion) -> str:
+    """Return a hash of a request: does the same one come again?"""
+    return hashlib.blake2b(msgspec.json.encode(request, order="sorted"), digest_size=16).hexdigest()
 
 
 def _written(plain: dict[str, Any]) -> str:

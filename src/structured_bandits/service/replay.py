@@ -20,7 +20,7 @@ from structured_bandits.errors import FileFormatError
 from structured_bandits.service import events as kinds
 from structured_bandits.service.events import Damage, Event, damages, first_link
 from structured_bandits.service.life import DiffersError, Life
-from structured_bandits.service.saved_life import digest_of, restore_life
+from structured_bandits.service.saved_life import digest_of, restore_life, saved_content
 from structured_bandits.service.spec import Spec
 from structured_bandits.service.store import (
     ARCHIVED,
@@ -181,41 +181,49 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
         if event.kind == kinds.START:
             ours = event.content().get("code") == here
         derive = decisions and ours and exact
-        if event.kind == kinds.ASK and decisions:
-            derived, taken, exact = derived + derive, taken + (not derive), exact and derive
+        if event.kind == kinds.ASK:
+            exact = derive
+            derived, taken = derived + derive, taken + (decisions and not derive)
         try:
             life.replay(event, derive)
         except Exception as error:
             differs.append(f"row {event.seq} ({event.kind}): {error}")
             break
-        saved = anchors.get(event.seq)
-        if saved is not None and not exact and ours:
-            life, exact = life_of(spec, row, saved), True
-        elif saved is not None and exact:
-            differs += _compared(life, life_of(spec, row, saved))
+        saved = anchors.pop(event.seq, None)
+        if saved is not None and event.kind == kinds.MARK:
+            try:
+                shown = life_of(spec, row, saved)
+            except FileFormatError as error:
+                differs.append(f"row {event.seq}: {error}")
+                continue
+            differs += _compared(life, shown, exact)
+            if decisions and ours and not exact:
+                life, exact = shown, True
+    if not found and not differs:
+        differs += [f"row {each}: it is no mark, but there is a snapshot of it" for each in anchors]
     if not found and not differs and (seq, chain) != (row.head, row.chain):
         found.append(Damage(seq, f"the log ends with row {seq}, and row {row.head} was written"))
     return Verdict(rows, found, derived, taken, differs)
 
 
-def _compared(life: Life, saved: Life) -> list[str]:
-    """Return how a state that was replayed differs from the one in a snapshot."""
+def _compared(life: Life, saved: Life, exact: bool) -> list[str]:
+    """Return how a state that was replayed differs from the one in a snapshot.
+
+    If arms were taken as logged, it need not be `exact`: only what was counted is compared.
+    """
+    ours, theirs = (_facts(each, exact) for each in (life, saved))
     return [
         f"row {life.seq}: {name} in the snapshot is not what the log leads to"
-        for name, ours, theirs in _facts(life, saved)
-        if ours != theirs
+        for name, value in ours.items()
+        if value != theirs[name]
     ]
 
 
-def _facts(life: Life, saved: Life) -> list[tuple[str, Any, Any]]:
-    def facts(each: Life) -> dict[str, Any]:
-        return {
-            "pulls": each.agent.pulls.tolist(),
-            "sums": each.agent.sums.tolist(),
-            "what is out": [tuple(one)[:2] for one in each.agent.pending],
-            "what is held": each.held,
-            "the agent": each.agent.to_json(),
-        }
-
-    theirs = facts(saved)
-    return [(name, value, theirs[name]) for name, value in facts(life).items()]
+def _facts(life: Life, exact: bool) -> dict[str, Any]:
+    counted = {
+        "pulls": life.agent.pulls.tolist(),
+        "sums": life.agent.sums.tolist(),
+        "what is out": [tuple(one)[:2] for one in life.agent.pending],
+        "what is held": life.held,
+    }
+    return {**counted, "the state": saved_content(life)} if exact else counted

@@ -30,6 +30,7 @@ PLAIN = (
     "at",
     "paused",
     "retired",
+    "forwards",
     "closed",
     "forwards",
     "fallen_at",
@@ -46,8 +47,13 @@ def digest_of(state: bytes) -> bytes:
 
 def save_life(life: Life) -> bytes:
     """Return the state of a version."""
+    return zlib.compress(msgspec.json.encode(saved_content(life)), LEVEL)
+
+
+def saved_content(life: Life) -> dict[str, Any]:
+    """Return what is saved of a version: equal for equal states."""
     firsts, times = life.times.columns(life.agent.oldest_out)
-    content = {
+    return {
         "format": FORMAT,
         **{name: getattr(life, name) for name in PLAIN},
         "chain": life.chain.hex(),
@@ -61,7 +67,6 @@ def save_life(life: Life) -> bytes:
         "dropped_after": [[arm, rewards] for arm, rewards in life.dropped_after.items()],
         "history": life.history.points,
     }
-    return zlib.compress(msgspec.json.encode(content), LEVEL)
 
 
 def restore_life(spec: Spec, uid: str, state: bytes) -> Life:

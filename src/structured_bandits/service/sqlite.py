@@ -74,6 +74,13 @@ class SqliteStore:
         """Become the owner of the file, which is made if there is none; return the new epoch."""
         _refuse_networks(self.path.parent)
         self._lock = _locked(self.path.with_name(self.path.name + ".lock"))
+        try:
+            return self._claimed()
+        except BaseException:
+            self.close()  # or nobody could try again
+            raise
+
+    def _claimed(self) -> int:
         self._open()
         epoch = int(self._meta("epoch") or 0) + 1
         self._write([(sql.SET_META, [("epoch", str(epoch))])])
@@ -127,15 +134,27 @@ class SqliteStore:
     def _open(self) -> None:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         self._writer = connection
+        fresh = self._is_fresh(connection)
         found = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         if found != "wal":
             raise StoreError(f"{self.path}: SQLite cannot use its write-ahead log here ({found})")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if not tables:
+        if fresh:
             self._create(connection)
         self._migrate(connection)
+
+    def _is_fresh(self, connection: sqlite3.Connection) -> bool:
+        """Is there nothing in the file? Raises, before anything is changed, if it is not ours."""
+        try:
+            tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"{self.path}: it cannot be read as an SQLite file ({error})"
+            ) from None
+        if tables and ("meta",) not in tables:
+            raise StoreError(f"{self.path}: it was not made by structured-bandits")
+        return not tables
 
     def _create(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")

@@ -1,0 +1,129 @@
+"""An owner of a store without a server: a clock that the test sets, restarts, and statuses of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from structured_bandits.service import messages as m
+from structured_bandits.service.clock import Clock
+from structured_bandits.service.life import Life
+from structured_bandits.service.owner import Owner
+from structured_bandits.service.problems import problem_of
+from structured_bandits.service.replay import Verdict, verify
+from structured_bandits.service.served import spec_of
+from structured_bandits.service.sqlite import SqliteStore
+
+NAME = "shop"
+BEGIN = 1_700_000_000.0  # seconds since 1970
+
+
+class Time:
+    """A wall clock and a stopwatch: `pass_by` moves both, `set_wall` lies about the time."""
+
+    def __init__(self) -> None:
+        self.wall = BEGIN
+        self.stopwatch = 0.0
+
+    def pass_by(self, seconds: float) -> None:
+        """Let time go on."""
+        self.wall += seconds
+        self.stopwatch += seconds
+
+    def clock(self) -> Clock:
+        """Return a clock of the service that shows this time."""
+        return Clock(lambda: self.wall, lambda: self.stopwatch)
+
+
+class Answered(NamedTuple):
+    """The status that HTTP would have, and the answer or the problem."""
+
+    status: int
+    content: Any
+
+
+def answered(does: Callable[[], Any]) -> Answered:
+    """Call a command of the owner, as an endpoint would."""
+    try:
+        return Answered(200, does())
+    except Exception as error:
+        problem = problem_of(error)
+        if problem.status == 500:
+            raise
+        return Answered(problem.status, problem.problem())
+
+
+class Shop:
+    """A store in a file and its owner, which can be closed, or dropped as by a loss of power."""
+
+    def __init__(self, folder: Path, time: Time | None = None) -> None:
+        self.path = folder / "bandits.db"
+        self.time = time or Time()
+        self.begin()
+
+    def begin(self) -> None:
+        """Start an owner."""
+        self.owner = Owner(SqliteStore(self.path), self.time.clock())
+        self.owner.open()
+
+    def close(self) -> None:
+        """End it in order: snapshots are saved."""
+        self.owner.close()
+
+    def drop(self) -> None:
+        """End it as a loss of power would: what was not committed is gone, nothing is saved."""
+        self.owner.writer.close()
+        self.owner.store.close()
+
+    def restart(self, in_order: bool = True) -> None:
+        """End it and start it again."""
+        (self.close if in_order else self.drop)()
+        self.begin()
+
+    def call(self, does: Callable[[Owner], Any]) -> Answered:
+        """Let a command be done and written, like a request over HTTP."""
+        found = answered(lambda: does(self.owner))
+        self.owner.writer.write_now()
+        return found
+
+    def create(self, spec: dict[str, Any], name: str = NAME) -> Answered:
+        """Create an experiment."""
+        return self.call(lambda owner: owner.create(name, spec))
+
+    def ask(self, name: str = NAME, **request: Any) -> Answered:
+        """Ask for decisions."""
+        return self.call(lambda owner: owner.ask(name, m.Ask(**request)))
+
+    def ask_one(self, name: str = NAME, **request: Any) -> m.Decision:
+        """Ask for one decision, which must succeed."""
+        decision: m.Decision = self.ask(name, **request).content.decisions[0]
+        return decision
+
+    def tell(self, *rewards: tuple[str, float], name: str = NAME) -> Answered:
+        """Tell rewards by id."""
+        listed = [m.Reward(id=each, reward=reward) for each, reward in rewards]
+        return self.call(lambda owner: owner.tell(name, listed))
+
+    def settle(self) -> None:
+        """Close the windows whose time has come."""
+        while self.owner.settle():
+            pass
+        self.owner.writer.write_now()
+
+    def life(self, name: str = NAME) -> Life:
+        """The state of the version that is asked."""
+        return self.owner.find(name).life
+
+    def verdicts(self, decisions: bool = True) -> list[Verdict]:
+        """Check the logs of all versions."""
+        store = self.owner.store
+        rows = store.versions()
+        return [verify(store, row, spec_of(store, row), decisions) for row in rows]
+
+
+TABLE = {
+    "kind": "finite",
+    "arms": ["tea", "coffee", "cocoa"],
+    "means": [[0.75, 0.25, 0.5], [0.25, 0.75, 0.5], [0.5, 0.25, 0.875], [0.5, 0.5, 0.125]],
+}
