@@ -15,6 +15,7 @@ from structured_bandits.service.messages import HistoryPoint, ModelsView, Regret
 from structured_bandits.service.pages.curves import curves, last_at_each_time, lately
 from structured_bandits.service.pages.first_steps import possible_reward
 from structured_bandits.service.pages.log_lines import in_words
+from structured_bandits.service.pages.meanings import ALARMS, alarm_meaning
 from structured_bandits.service.pages.panels import (
     MOST_ARMS,
     arm_rows,
@@ -25,7 +26,6 @@ from structured_bandits.service.pages.panels import (
     versus,
 )
 from structured_bandits.service.pages.view import models_words
-from structured_bandits.service.pages.words import ALARMS, alarm_meaning
 
 replace = msgspec.structs.replace
 

@@ -110,6 +110,8 @@ def test_a_button_acts_and_leads_back_to_the_page(path: str, form: dict, act: tu
     site = Site()
     reply = site.post(f"{PAGE}/{path}", form)
     assert (reply.status, reply.headers["location"]) == (303, PAGE)
+    again = site.get(f"{PAGE}/{path}")  # as when somebody reloads the address of a button
+    assert (again.status, again.headers["location"]) == (303, PAGE)
     assert site.owner.acts == [act]
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from starlette.applications import Starlette
 from support.browser import Window, need_browser
 from support.service_states import FakeOwner, alarmed, busy, fresh
@@ -28,13 +29,33 @@ HOSTILE = [
 ]
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Window | None]:
+    """A window for all tests here, since a browser takes a second to start; None if there is none."""
+    if not need_browser():
+        yield None
+        return
+    with Window() as window:
+        yield window
+
+
+@pytest.fixture
+def window(browser: Window | None) -> Window | None:
+    """The window as if it were new."""
+    if browser is not None:
+        browser.console.clear()
+        browser.call("Network.clearBrowserCookies")
+        browser.become(1280)
+    return browser
+
+
 @contextmanager
-def open_site(*states: State) -> Iterator[tuple[FakeOwner, Window, str]]:
-    """A server with these experiments, a window, and the server's address."""
+def open_site(*states: State) -> Iterator[tuple[FakeOwner, str]]:
+    """A server with these experiments, and its address."""
     owner = FakeOwner(*states)
     app = Guard(Starlette(routes=page_routes(owner)), owner.tokens, Hosts("127.0.0.1"))
-    with serving(app) as address, Window() as window:
-        yield owner, window, address
+    with serving(app) as address:
+        yield owner, address
 
 
 def assert_tidy(window: Window) -> None:
@@ -62,10 +83,10 @@ def shown_numbers(window: Window) -> dict[str, Any]:
     })()""")
 
 
-def test_every_page_in_every_look(tmp_path: Path) -> None:
-    if not need_browser():
+def test_every_page_in_every_look(window: Window | None, tmp_path: Path) -> None:
+    if window is None:
         return
-    with open_site(busy("offers"), fresh("prices"), alarmed("radio")) as (_, window, address):
+    with open_site(busy("offers"), fresh("prices"), alarmed("radio")) as (_, address):
         for name in ("", "experiments/offers", "experiments/prices", "experiments/radio", "login", "tokens"):  # fmt: skip
             window.goto(f"{address}/{name}")
             assert_tidy(window)
@@ -83,10 +104,10 @@ def test_every_page_in_every_look(tmp_path: Path) -> None:
         assert seen.console == []
 
 
-def test_buttons_by_real_clicks_and_panels_that_follow() -> None:
-    if not need_browser():
+def test_buttons_by_real_clicks_and_panels_that_follow(window: Window | None) -> None:
+    if window is None:
         return
-    with open_site(busy("offers")) as (owner, window, address):
+    with open_site(busy("offers")) as (owner, address):
         window.become(390)
         window.goto(f"{address}/experiments/offers")
         window.click("#pause")
@@ -114,8 +135,8 @@ def test_buttons_by_real_clicks_and_panels_that_follow() -> None:
         assert not window.evaluate("look().then(() => stale.checkVisibility())")
 
 
-def test_hostile_names_and_very_many_arms_are_only_text() -> None:
-    if not need_browser():
+def test_hostile_names_and_very_many_arms_are_only_text(window: Window | None) -> None:
+    if window is None:
         return
     names = [*HOSTILE, *(f"arm number {i} of sixty" for i in range(6, 61))]
     wild = fresh("prices", names)
@@ -123,7 +144,7 @@ def test_hostile_names_and_very_many_arms_are_only_text() -> None:
     assert wild.models is not None
     wild.models.names = HOSTILE
     wild.alarms = [Alarm(kind=HOSTILE[0], text=name) for name in HOSTILE]
-    with open_site(wild) as (_, window, address):
+    with open_site(wild) as (_, address):
         window.goto(f"{address}/experiments/prices")
         assert window.evaluate("document.title") == "prices · structured-bandits"
         assert window.evaluate("document.querySelectorAll('.arms tbody tr').length") == 60
@@ -136,10 +157,10 @@ def test_hostile_names_and_very_many_arms_are_only_text() -> None:
         assert_tidy(window)
 
 
-def test_login_and_tokens_by_real_clicks() -> None:
-    if not need_browser():
+def test_login_and_tokens_by_real_clicks(window: Window | None) -> None:
+    if window is None:
         return
-    with open_site(busy("offers")) as (owner, window, address):
+    with open_site(busy("offers")) as (owner, address):
         window.goto(f"{address}/tokens")
         window.type("#name", "the operator")
         window.click("#make")

@@ -40,10 +40,10 @@ def curves(state: State) -> list[Chart]:
     draw = partial(line_chart, across=across, label_of=label_of)
     shown = [_mean_chart(history, draw)]
     if state.models is not None and any(point.fitting is not None for point in history):
-        shown.append(_models_chart(state, history, draw))
-    shown.append(_arms_chart(state, history, draw))
+        shown.append(_models_chart(state.models.total, history, draw))
+    shown.append(_arms_chart(len(state.arms), history, draw))
     if state.misfit is not None and any(point.log10_e is not None for point in history):
-        shown.append(_evidence_chart(state, history, draw))
+        shown.append(_evidence_chart(state.misfit.level, history, draw))
     return shown
 
 
@@ -77,31 +77,29 @@ def lately(history: Sequence[HistoryPoint]) -> list[tuple[float, float]]:
     return means
 
 
-def _models_chart(state: State, history: list[HistoryPoint], draw: partial[Markup]) -> Chart:
-    assert state.models is not None
+def _models_chart(total: int | None, history: list[HistoryPoint], draw: partial[Markup]) -> Chart:
     points = [(float(p.at), float(p.fitting)) for p in history if p.fitting is not None]
     lines = [Line("models that fit", "c1", points, steps=True)]
-    said = f"Models that fit: {of_total(int(points[-1][1]), state.models.total)}"
+    said = f"Models that fit: {of_total(int(points[-1][1]), total)}"
     note = "A model fits while its means are within the intervals of all arms."
     return Chart("models", "Models that fit", draw(said, lines, whole=True), [], note)
 
 
-def _arms_chart(state: State, history: list[HistoryPoint], draw: partial[Markup]) -> Chart:
+def _arms_chart(arms: int, history: list[HistoryPoint], draw: partial[Markup]) -> Chart:
     points = [(float(point.at), float(point.active)) for point in history]
     lines = [Line("arms in the race", "c3", points, steps=True)]
-    said = f"Arms in the race: {of_total(history[-1].active, len(state.arms))}"
+    said = f"Arms in the race: {of_total(history[-1].active, arms)}"
     note = "An arm leaves the race when it cannot be the best any more."
     return Chart("race", "Arms in the race", draw(said, lines, whole=True), [], note)
 
 
-def _evidence_chart(state: State, history: list[HistoryPoint], draw: partial[Markup]) -> Chart:
-    assert state.misfit is not None
-    level = -math.log10(state.misfit.level)
+def _evidence_chart(level: float, history: list[HistoryPoint], draw: partial[Markup]) -> Chart:
+    rings = -math.log10(level)
     points = [(float(p.at), p.log10_e) for p in history if p.log10_e is not None]
     lines = [Line("evidence", "c4", points)]
     said = f"Evidence against the structure: 10 to the power of {figure(points[-1][1])}"
-    note = f"As a power of ten; at {number(level)}, the dashed line, the alarm rings."
-    svg = draw(said, lines, threshold=level)
+    note = f"As a power of ten; at {number(rings)}, the dashed line, the alarm rings."
+    svg = draw(said, lines, threshold=rings)
     return Chart("evidence-over-time", "Evidence against the structure", svg, [], note)
 
 

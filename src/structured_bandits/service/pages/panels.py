@@ -8,17 +8,9 @@ from typing import NamedTuple
 
 from structured_bandits.extras import needs
 from structured_bandits.live.words import chance
-from structured_bandits.service.messages import ArmView, Side, State
-from structured_bandits.service.pages.charts import (
-    Scale,
-    interval_bar,
-    scale_of,
-    stacked_bar,
-)
-from structured_bandits.service.pages.words import (
-    DAY,
-    of_total,
-)
+from structured_bandits.service.messages import ArmView, MisfitView, Side, State
+from structured_bandits.service.pages.charts import Scale, interval_bar, scale_of, stacked_bar
+from structured_bandits.service.pages.words import DAY, of_total
 from structured_bandits.text_tables import number
 
 with needs("The service", extra="serve"):
@@ -27,7 +19,9 @@ with needs("The service", extra="serve"):
 
 MOST_ARMS = 200  # rows of the table
 HUGE = 1e6  # from here on an e-value is told as a power of ten
+#: How the badge and the bar of an arm look: classes of the style sheet.
 BADGES = {"active": "good", "dropped": "", "parked": "open"}
+BARS = {"active": "c1", "dropped": "faded", "parked": "c2"}
 
 
 class Tile(NamedTuple):
@@ -83,7 +77,7 @@ def tiles(state: State) -> list[Tile]:
         ends = dict.fromkeys(number(end, 3) for end in (state.regret.least, state.regret.most))
         shown.append(Tile("regret", "Regret", " – ".join(ends), "if the structure is right"))
     if state.misfit is not None:
-        shown.append(_evidence_tile(state))
+        shown.append(_evidence_tile(state.misfit))
     return shown
 
 
@@ -113,14 +107,12 @@ def _dropped(state: State) -> str:
     return ", ".join(words) or "none dropped yet"
 
 
-def _evidence_tile(state: State) -> Tile:
-    assert state.misfit is not None
-    e_value = state.misfit.e_value
-    if e_value is None or e_value >= HUGE:
-        shown = f"10^{state.misfit.log10_e:.1f}"
+def _evidence_tile(misfit: MisfitView) -> Tile:
+    if misfit.e_value is None or misfit.e_value >= HUGE:
+        shown = f"10^{misfit.log10_e:.1f}"
     else:
-        shown = number(e_value, 3)
-    rings = f"the alarm rings at {1.0 / state.misfit.level:,.0f}"
+        shown = number(misfit.e_value, 3)
+    rings = f"the alarm rings at {1.0 / misfit.level:,.0f}"
     return Tile("evidence", "Structure: e-value", shown, rings)
 
 
@@ -133,7 +125,7 @@ def arm_rows(state: State) -> tuple[list[ArmRow], Markup, int]:
     rows = [
         ArmRow(
             arm,
-            interval_bar(scale, arm.low, arm.high, arm.mean, _arm_css(arm)),
+            _bar(arm, scale),
             BADGES[arm.status],
             arm.mean is not None and arm.mean == highest,
         )
@@ -148,10 +140,9 @@ def most_pulled(arms: Sequence[ArmView]) -> list[ArmView]:
     return sorted(first, key=lambda arm: arm.index)
 
 
-def _arm_css(arm: ArmView) -> str:
-    if not arm.pulls:
-        return "faded"
-    return {"active": "c1", "dropped": "faded", "parked": "c2"}[arm.status]
+def _bar(arm: ArmView, scale: Scale) -> Markup:
+    css = BARS[arm.status] if arm.pulls else "faded"
+    return interval_bar(scale, arm.low, arm.high, arm.mean, css)
 
 
 def _axis(scale: Scale, steps: Sequence[float]) -> Markup:
@@ -211,14 +202,12 @@ def model_bars(state: State) -> list[tuple[str, str, Markup]]:
     """Return the likeliest models: name, weight, and the weight as a bar."""
     if state.models is None:
         return []
-    return [
-        (
-            model.name,
-            chance(model.weight),
-            stacked_bar([(model.weight, "c1"), (max(1 - model.weight, 0), "rest")], model.name),
-        )
-        for model in state.models.likely
-    ]
+    bars = []
+    for model in state.models.likely:
+        parts = [(model.weight, "c1"), (max(1.0 - model.weight, 0.0), "rest")]
+        weight = chance(model.weight)
+        bars.append((model.name, weight, stacked_bar(parts, weight)))
+    return bars
 
 
 def missing_words(state: State) -> str:

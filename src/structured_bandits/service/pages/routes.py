@@ -11,7 +11,8 @@ from structured_bandits.extras import needs
 from structured_bandits.service.guard import caller_of, session_cookie
 from structured_bandits.service.messages import Park, State
 from structured_bandits.service.pages.owner import PagesOwner
-from structured_bandits.service.pages.view import experiment_page, list_page, panels_etag
+from structured_bandits.service.pages.panels import etag
+from structured_bandits.service.pages.view import experiment_page, list_page
 from structured_bandits.service.problems import (
     HttpProblem,
     NotFound,
@@ -39,7 +40,8 @@ def page_routes(owner: PagesOwner) -> list[BaseRoute]:
         ("GET", "/", _experiments),
         ("GET", "/experiments/{name}", _experiment),
         ("GET", "/experiments/{name}/panels", _panels),
-        ("POST", "/experiments/{name}/{verb}", _act),
+        *(("POST", f"/experiments/{{name}}/{verb}", _act) for verb in VERBS),
+        *(("GET", f"/experiments/{{name}}/{verb}", _back) for verb in VERBS),
         ("GET", "/login", _login_form),
         ("POST", "/login", _login),
         ("POST", "/logout", _logout),
@@ -157,7 +159,7 @@ async def _experiment_response(
 async def _panels(request: Request, owner: PagesOwner) -> Response:
     """Return the panels alone, or 304 if they are what the caller has."""
     state = _read_state(request, owner)
-    mark = panels_etag(state, caller_of(request.scope).may("admin", state.name))
+    mark = etag(state, caller_of(request.scope).may("admin", state.name))
     headers = {"etag": mark, "cache-control": "private, no-cache"}
     if mark in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
@@ -167,9 +169,7 @@ async def _panels(request: Request, owner: PagesOwner) -> Response:
 
 async def _act(request: Request, owner: PagesOwner) -> Response:
     """Pause, resume or park, then show the page again; what cannot be done is said above it."""
-    name, verb = request.path_params["name"], request.path_params["verb"]
-    if verb not in VERBS:
-        raise NotFound(f"An experiment has no {verb!r} to send.")
+    name, verb = request.path_params["name"], request.url.path.rsplit("/", 1)[1]
     caller_of(request.scope).require("admin", name)
     try:
         body = _park(await _fields(request)) if verb == "park" else None
@@ -179,7 +179,12 @@ async def _act(request: Request, owner: PagesOwner) -> Response:
     except StructuredBanditsError as error:
         problem = problem_of(error)
         return await _experiment_response(request, owner, problem.status, problem.detail)
-    return _see(f"/experiments/{name}")
+    return await _back(request, owner)
+
+
+async def _back(request: Request, owner: PagesOwner) -> Response:
+    """Lead from the address of a button to the page that has it."""
+    return _see(f"/experiments/{request.path_params['name']}")
 
 
 def _park(fields: dict[str, str]) -> Park:

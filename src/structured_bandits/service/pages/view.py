@@ -10,43 +10,25 @@ from structured_bandits.service.events import Event
 from structured_bandits.service.messages import ModelsView, State, Summary
 from structured_bandits.service.pages import panels
 from structured_bandits.service.pages.curves import curves
-from structured_bandits.service.pages.first_steps import (
-    first_lines,
-    python_lines,
-    shell_lines,
-)
+from structured_bandits.service.pages.first_steps import first_lines, python_lines, shell_lines
 from structured_bandits.service.pages.log_lines import log_lines
-from structured_bandits.service.pages.words import (
+from structured_bandits.service.pages.meanings import (
+    BADGES,
     FALLBACKS,
-    FILTERS,
     ORDERS,
     STATES,
     alarm_meaning,
-    policy_name,
 )
+from structured_bandits.service.pages.words import FILTERS, policy_name
 from structured_bandits.service.rendering import environment
 
 LONGEST_POLICY = 1_000  # characters
 LONGEST_NAME = 60
 
 
-def state_css(state: str) -> str:
-    """Return the class of a state's badge."""
-    return STATES[state][0] if state in STATES else ""
-
-
-def state_words(state: str) -> str:
-    """Say what a state means."""
-    return STATES[state][1] if state in STATES else ""
-
-
 environment.filters.update(FILTERS)
 environment.globals.update(
-    alarm_meaning=alarm_meaning,
-    fallbacks=FALLBACKS,
-    orders=ORDERS,
-    state_css=state_css,
-    state_words=state_words,
+    alarm_meaning=alarm_meaning, badges=BADGES, fallbacks=FALLBACKS, orders=ORDERS, states=STATES
 )
 
 
@@ -93,8 +75,3 @@ def models_words(models: ModelsView | None) -> str:
     of_all = "" if models.total is None else f" of {models.total:,}"
     fit = "fits" if models.fitting == 1 else "fit"
     return f"{models.fitting:,}{of_all} {fit} the intervals of all arms."
-
-
-def panels_etag(state: State, may_act: bool) -> str:
-    """Return a mark that changes when the panels do."""
-    return panels.etag(state, may_act)

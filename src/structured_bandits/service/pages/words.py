@@ -1,94 +1,16 @@
-"""Numbers, times and alarms as people read them."""
+"""Numbers and times as people read them."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from structured_bandits.live.words import counted
-from structured_bandits.text_tables import number, without_controls
+from structured_bandits.misfit.report import p_value_words
+from structured_bandits.text_tables import interval, number, without_controls
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 LONG = 1.5 * DAY  # of a chart: beyond it days are told, not hours
-
-
-class Meaning(NamedTuple):
-    """An alarm in a few words, what it means, what to do about it, and whether it is urgent."""
-
-    title: str
-    means: str
-    do: str
-    urgent: bool = True
-
-
-ALARMS = {
-    "structure": Meaning(
-        "The rewards refute the structure",
-        "If one of its models were the truth and mean rewards did not change, rewards like these would "
-        "almost never be seen.",
-        "See below which arms are furthest from what the structure allows. Then begin a new version: "
-        "with a structure that allows these means or, if the world has changed, with recent data only.",
-    ),
-    "clock": Meaning(
-        "The clock of the server jumped",
-        "So it cannot be told which rewards are overdue. None is taken as missing meanwhile, and every "
-        "reward that comes is kept.",
-        "Check the time service of the computer.",
-    ),
-    "horizon": Meaning(
-        "The experiment runs beyond its horizon",
-        "It goes on, but what the policy promises holds only up to its horizon.",
-        "Begin a new version with a longer horizon, which carries the rewards over; or stop asking and "
-        "use the best arm.",
-        urgent=False,
-    ),
-    "read-only": Meaning(
-        "Nothing can be written",
-        "No decision is made and no reward is accepted, since they could be lost. What was "
-        "acknowledged before is safe.",
-        "See whether the disk is full or failing, or the database is out of reach. The service goes on "
-        "by itself when it can write again.",
-    ),
-    "empty": Meaning(
-        "No model fitted the rewards for a while",
-        "No model lay within the confidence intervals of all arms. This happens by chance now and then, "
-        "and more and more often if the structure is wrong.",
-        "Watch the evidence against the structure, below. If it grows, the structure is wrong.",
-        urgent=False,
-    ),
-    "replay": Meaning(
-        "The restart met something unexpected",
-        "The log is complete and all rewards count; decisions that this program would not have made "
-        "were kept as they were logged. After an upgrade this is expected.",
-        "If there was no upgrade, run structured-bandits verify.",
-        urgent=False,
-    ),
-}
-UNKNOWN_ALARM = Meaning("Something needs a look", "", "")
-
-FALLBACKS = {
-    "klucb": "every arm is judged by its own rewards alone (KL-UCB), on all data",
-    "control": "the control arm is shown to everyone",
-    "none": "the policy plays on, and the alarm is only shown",
-}
-
-ORDERS = {"turn": "the arms take turns", "drawn": "the arms are drawn"}
-
-STATES = {
-    "running": ("good", "Arms are handed out, and every reward counts."),
-    "paused": (
-        "open",
-        "Asks get the default arm, if there is one, and are not learned from. Rewards of earlier "
-        "decisions still count.",
-    ),
-    "read-only": ("bad", "Nothing can be written: asks and rewards are refused."),
-}
-
-
-def alarm_meaning(kind: str) -> Meaning:
-    """Return what an alarm means; one that is not known has only the text that came with it."""
-    return ALARMS.get(kind, UNKNOWN_ALARM)
 
 
 def duration(seconds: float) -> str:
@@ -164,7 +86,7 @@ def span(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         known = "" if low is None else f"from {number(low)}"
         return known or ("not known" if high is None else f"up to {number(high)}")
-    return f"{number(low)} to {number(high)}"
+    return interval(low, high)
 
 
 def of_total(part: int | None, total: int | None) -> str:
@@ -190,15 +112,6 @@ def policy_name(policy: str) -> str:
     return policy if found is None else found[2] + (", guarded" if found[1] else "")
 
 
-def p_value(value: float) -> str:
-    """Return a p-value; of a tiny one only that it is tiny.
-
-    >>> p_value(0.034), p_value(1e-9)
-    ('0.034', 'below 0.0001')
-    """
-    return number(value, 2) if value >= 1e-4 else "below 0.0001"
-
-
 FILTERS = {
     "count": lambda value: f"{value:,}",
     "counted": counted,
@@ -206,7 +119,7 @@ FILTERS = {
     "duration": duration,
     "figure": figure,
     "moment": moment,
-    "p_value": p_value,
+    "p_value": p_value_words,
     "plain": without_controls,
     "short_moment": short_moment,
     "span": span,
