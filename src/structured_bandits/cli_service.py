@@ -1,4 +1,4 @@
-"""The commands of the service: serve, token, verify, backup, restore, export, archive, demo."""
+"""The commands of the service: serve, demo, explore, token, verify, backup, restore, export, archive."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.service.explorer.command import explore
 from structured_bandits.text_tables import table_text
 
 if TYPE_CHECKING:
@@ -303,4 +304,4 @@ def demo(port: int, no_browser: bool) -> None:
     sys.exit(code)
 
 
-COMMANDS = (serve, demo, token, verify, backup, restore, export, archive)
+COMMANDS = (serve, demo, explore, token, verify, backup, restore, export, archive)

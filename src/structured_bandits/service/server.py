@@ -15,20 +15,23 @@ from typing import Any
 
 from structured_bandits.errors import MissingExtraError, ParameterError
 from structured_bandits.extras import needs
-from structured_bandits.service.api import application
+from structured_bandits.service.api import application, require
+from structured_bandits.service.explorer.routes import Frame, explorer_routes
 from structured_bandits.service.for_pages import OwnerForPages
 from structured_bandits.service.hosts import Hosts, Proxies, check_exposure
 from structured_bandits.service.logs import log
 from structured_bandits.service.messages import NewVersion
 from structured_bandits.service.owner import Owner
-from structured_bandits.service.pages.routes import page_routes
+from structured_bandits.service.pages.routes import bar, page_routes, refusal
 from structured_bandits.service.patience import ImpatientProtocol
 from structured_bandits.service.problems import Conflict
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import OwnedElsewhereError, Store
+from structured_bandits.structures.base import Structure
 
 with needs("The service", extra="serve"):
     import uvicorn
+    from starlette.requests import Request
 
 PORT = 8321
 STORE = "bandits.db"
@@ -127,7 +130,7 @@ async def _serve(
     app = application(
         owner,
         hosts,
-        pages=page_routes(OwnerForPages(owner)),
+        pages=[*_explorer_routes(owner), *page_routes(OwnerForPages(owner))],
         proxies=Proxies(address.trusted_proxies),
         rate=address.rate,
         log_requests=address.log_requests,
@@ -164,6 +167,20 @@ class _Server(uvicorn.Server):
         """Take no more requests; uvicorn would raise the signal again, and so end the process."""
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
+
+
+def _explorer_routes(owner: Owner) -> list[Any]:
+    """Return the routes that explore the structure of an experiment, for those who may read it."""
+
+    def structure_of(request: Request) -> Structure:
+        name = request.path_params["name"]
+        require(request, "read", name)
+        return owner.find(name).life.spec.structure
+
+    def frame_of(request: Request) -> Frame:
+        return Frame(request.path_params["name"], bar(request))
+
+    return list(explorer_routes(structure_of, "/experiments/{name}/explore", frame_of, refusal))
 
 
 async def _tell_ready(server: uvicorn.Server, ready: Callable[[str], None], url: str) -> None:
