@@ -39,9 +39,7 @@ def kill_under_load(
 
 def kill_with_windows(folder: Path, seed: int, cycles: int, store: str | None = None) -> Findings:
     """Do the same to an experiment with windows, control, audit and drawn order."""
-    return kill_under_load(
-        folder, seed, cycles, store=store, spec=WINDOWS, weights=WINDOW_WEIGHTS
-    )
+    return kill_under_load(folder, seed, cycles, store=store, spec=WINDOWS, weights=WINDOW_WEIGHTS)
 
 
 def kill_while_it_starts(service: ServiceProcess, seconds: float) -> None:

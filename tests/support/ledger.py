@@ -84,7 +84,9 @@ class Ledger:
             "versions": lambda said: [{"id": said["uid"]}],
             "tell": lambda said: [{"id": each["id"]} for each in said["outcomes"]],
         }.get(request.verb)
-        if says is None or says(content) in [says(each) for each in (request.answer, *request.others)]:
+        if says is None or says(content) in [
+            says(each) for each in (request.answer, *request.others)
+        ]:
             return False
         known = {_uid(says(each)) for each in (request.answer, *request.others)}
         if request.verb in ("ask", "plan") and _uid(says(content)) not in known:

@@ -14,6 +14,7 @@ from typing import Any
 from support.ledger import Ledger, Sent, agree, differences, read_rows, shown, totals
 from support.service_process import SHOP, Client, LostError, ServiceProcess
 
+MANY = 4000  # decisions or rewards in one request
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 WEIGHTS = {
     "ask": 8,
@@ -139,9 +140,20 @@ class Worker:
         if said is not None:
             self._send(client, "activate", "/activate", {"id": said["decisions"][0]["id"]})
 
+    def ask_many(self, client: Client) -> None:
+        """Ask for as many decisions as fit well into one request."""
+        self._send(client, "ask", "/ask", {"n": MANY})
+
     def tell(self, client: Client) -> None:
         """Tell some rewards in one list: decisions of one version only."""
-        taken = self._take(self.random.choice((1, 1, 1, 4)))
+        self._tell(client, self.random.choice((1, 1, 1, 4)))
+
+    def tell_many(self, client: Client) -> None:
+        """Tell very many rewards in one list: each is a row of the log."""
+        self._tell(client, MANY)
+
+    def _tell(self, client: Client, most: int) -> None:
+        taken = self._take(most)
         for uid in sorted({decision.partition("-")[0] for decision in taken}):
             rewards = [
                 {"id": decision, "reward": self.random.choice(QUARTERS)}

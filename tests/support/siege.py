@@ -31,6 +31,7 @@ class Findings:
     acknowledged: int = 0
     replays: int = 0
     met: int = 0  # faults that the service has met
+    forgotten: int = 0  # writes that the disk has forgotten
     statuses: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
 
@@ -40,6 +41,7 @@ class Findings:
         self.acknowledged += other.acknowledged
         self.replays += other.replays
         self.met += other.met
+        self.forgotten += other.forgotten
         self.statuses += other.statuses
         self.problems += other.problems
 
@@ -66,7 +68,7 @@ class Siege:
         self.service = service
         self.random = Random(seed)
         self.experiment, self.workers = new_load("shop", seed, clients, weights, spec)
-        self.cycles = self.replays = self.met = 0
+        self.cycles = self.replays = self.met = self.forgotten = 0
         self.problems: list[str] = []
         self.experiment.create(service)
 
@@ -111,6 +113,7 @@ class Siege:
             ledger.acknowledged,
             self.replays,
             self.met,
+            self.forgotten,
             Counter(ledger.statuses),
             self.problems,
         )
