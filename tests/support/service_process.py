@@ -95,10 +95,12 @@ class Client:
         except (OSError, HTTPException) as error:
             self.hang_up()
             raise LostError(repr(error)) from error
-        kind = response.headers.get("content-type", "")
-        plain = json.loads(body) if kind.partition(";")[0].endswith("json") else body.decode()
-        if kind.startswith("application/x-ndjson"):
+        kind = response.headers.get("content-type", "").partition(";")[0]
+        plain: Any = body.decode()
+        if kind == "application/x-ndjson":
             plain = [json.loads(line) for line in body.splitlines()]
+        elif kind.endswith("json"):
+            plain = json.loads(body)
         return Answer(response.status, plain, dict(response.headers))
 
     def hang_up(self) -> None:
