@@ -56,10 +56,10 @@ def accepted() -> tuple[tuple[str, str], ...]:
         for kind in KINDS:
             try:
                 build_spec(spec_of_case(policy, kind))
-            except StructuredBanditsError as error:
-                assert "cannot play on" in str(error), error
-            else:
                 found.append((policy, kind))
+            except StructuredBanditsError as error:
+                if "cannot play on" not in str(error):
+                    raise
     return tuple(found)
 
 

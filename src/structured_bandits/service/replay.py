@@ -190,8 +190,8 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
         except Exception as error:
             differs.append(f"row {event.seq} ({event.kind}): {error}")
             break
-        saved = anchors.pop(event.seq, None)
-        if saved is not None and event.kind == kinds.MARK:
+        saved = anchors.pop(event.seq, None) if event.kind == kinds.MARK else None
+        if saved is not None:
             try:
                 shown = life_of(spec, row, saved)
             except FileFormatError as error:
