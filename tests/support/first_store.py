@@ -76,7 +76,7 @@ def said(shop: Shop) -> dict[str, Any]:
                 "pulls": version.life.agent.pulls.tolist(),
                 "sums": version.life.agent.sums.tolist(),
                 "out": [list(each[:2]) for each in version.life.agent.pending],
-                "held": sorted(version.life.held.items()),
+                "held": [list(each) for each in version.life.held.items()],
                 "parked": sorted(version.life.agent.parked),
                 "retired": version.life.retired,
             }
