@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
@@ -105,13 +105,15 @@ class Client:
 class ServiceProcess:
     """A server with its store in a folder; it can be killed and started again.
 
-    `environment` is added to that of the test, such as LD_PRELOAD. What the server says is in `said`.
+    `environment` is added to that of the test, such as LD_PRELOAD. `arguments` are those of the command,
+    such as files of experiments in the folder. What the server says is in `said`.
     """
 
     def __init__(
         self,
         folder: Path,
         *,
+        arguments: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         prepare: Callable[[], None] | None = None,
     ) -> None:
@@ -119,6 +121,8 @@ class ServiceProcess:
         self.store = folder / "bandits.db"
         self.said = folder / "said.txt"
         self.url = ""
+        self.greeting: list[str] = []  # what it says before it serves
+        self.arguments = list(arguments)
         self.environment = dict(environment or {})
         self._prepare = prepare  # runs in the new process before the command does
         self._process: subprocess.Popen[str] | None = None
@@ -150,12 +154,13 @@ class ServiceProcess:
 
     def launch(self) -> subprocess.Popen[str]:
         """Start the command, without waiting."""
-        command = [sys.executable, "-m", "structured_bandits", "serve"]
+        command = [sys.executable, "-m", "structured_bandits", "serve", *self.arguments]
         command += ["--store", str(self.store), "--port", "0"]
         environment = {**os.environ, "PYTHONPATH": SOURCES, **self.environment}
         with self.said.open("a") as said:
             return subprocess.Popen(
                 command,
+                cwd=self.folder,
                 env=environment,
                 stdout=subprocess.PIPE,
                 stderr=said,
@@ -165,7 +170,9 @@ class ServiceProcess:
 
     def _url_of(self, process: subprocess.Popen[str]) -> str:
         assert process.stdout is not None
+        self.greeting = []
         for line in _lines(process, time.monotonic() + PATIENCE):
+            self.greeting.append(line)
             if line.startswith("serving on "):
                 return line.removeprefix("serving on ").strip()
         self.kill()
