@@ -90,9 +90,11 @@ class Client:
             self.hang_up()
             raise LostError(repr(error)) from error
         kind = response.headers.get("content-type", "")
-        plain = json.loads(body) if kind.partition(";")[0].endswith("json") else body.decode()
+        plain: Any = body.decode()
         if kind.startswith("application/x-ndjson"):
             plain = [json.loads(line) for line in body.splitlines()]
+        elif kind.partition(";")[0].endswith("json"):
+            plain = json.loads(body)
         return Answer(response.status, plain, dict(response.headers))
 
     def hang_up(self) -> None:

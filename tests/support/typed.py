@@ -56,13 +56,17 @@ def request_of(command: str) -> tuple[str, str, Any, dict[str, str]]:
 
 
 class Typist:
-    """Somebody with a folder and some terminals; `said` is what the last command printed."""
+    """Somebody with a folder and some terminals; `said` is what the last command printed.
 
-    def __init__(self, folder: Path) -> None:
+    A command that runs longer than `patience` seconds fails.
+    """
+
+    def __init__(self, folder: Path, patience: float = PATIENCE) -> None:
         self.folder = folder
         self.said = ""
         self.answer: Answer | None = None
         self.token = ""
+        self.patience = patience
         self._server: ServiceProcess | None = None
 
     def __enter__(self) -> Self:
@@ -94,12 +98,12 @@ class Typist:
         else:
             assert words[0] == "python", command
             script = self.folder / words[1]
-            script.write_text(script.read_text().replace(ADDRESS, self._url))
+            script.write_text(script.read_text().replace(ADDRESS, self.url))
             self.said = self._run(words[1:])
 
     def send(self, method: str, path: str, content: Any, headers: dict[str, str]) -> Answer:
         """Send a request to the server."""
-        client = Client(self._url)
+        client = Client(self.url)
         if self.token:
             headers = {"Authorization": f"Bearer {self.token}", **headers}
         try:
@@ -114,7 +118,8 @@ class Typist:
             self._server = None
 
     @property
-    def _url(self) -> str:
+    def url(self) -> str:
+        """The address of the server."""
         assert self._server is not None, "no server runs"
         return self._server.url
 
@@ -129,7 +134,7 @@ class Typist:
             env=self._environment,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=self.patience,
         )
         assert done.returncode == 0, (arguments, done.stdout, done.stderr)
         return done.stdout
