@@ -63,7 +63,7 @@ class Reader(Typist):
         self.answer = None
         if line.startswith("structured-bandits token"):
             self.end_server()
-        self.type(f"{line} 2" if line == "python traffic.py" else line)
+        self.type(f"{line} 1" if line == "python traffic.py" else line)
         if line.startswith("structured-bandits token add me"):
             self.token = self.said.strip()
         assert self.answer is None or self.answer.status == 200, (line, self.answer)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
@@ -225,12 +225,17 @@ class ServiceProcess:
             store.close()
 
 
-def _lines(process: subprocess.Popen[str], end: float) -> Any:
-    """Yield lines as they come, until the process ends or the time is over."""
+def _lines(process: subprocess.Popen[str], end: float) -> Iterator[str]:
+    """Yield lines as they come, until the process ends or the time is over.
+
+    Reads the pipe itself: a line that Python has read ahead would not be seen by `select`.
+    """
     assert process.stdout is not None
+    pipe, begun = process.stdout.fileno(), b""
     while (left := end - time.monotonic()) > 0:
-        if select.select([process.stdout], [], [], left)[0]:
-            line = process.stdout.readline()
-            if not line:
+        if select.select([pipe], [], [], left)[0]:
+            read = os.read(pipe, 65536)
+            if not read:
                 return
-            yield line
+            *lines, begun = (begun + read).split(b"\n")
+            yield from (f"{line.decode()}\n" for line in lines)
