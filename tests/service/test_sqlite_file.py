@@ -8,6 +8,7 @@ from pathlib import Path
 
 from support.service_process import SHOP
 
+from structured_bandits.service.copies import back_up
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.sqlite import SqliteStore
 
@@ -34,3 +35,19 @@ def test_the_file_alone_holds_everything_after_an_orderly_end(tmp_path: Path) ->
     done.set()
     reader.join()
     assert [row.name for row in SqliteStore(copy, readonly=True).experiments()] == ["shop"]
+
+
+def test_a_backup_is_one_file_that_needs_no_other_beside_it(tmp_path: Path) -> None:
+    """SQLite can read a file with a write-ahead log only where it may make files beside it."""
+    owner = Owner(SqliteStore(tmp_path / "bandits.db"))
+    owner.open()
+    owner.create("shop", SHOP)
+    owner.writer.write_now()
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    back_up(owner.store, folder / "monday.db")
+    owner.close()
+    store = SqliteStore(folder / "monday.db", readonly=True)
+    assert [row.name for row in store.experiments()] == ["shop"]
+    assert [path.name for path in folder.iterdir()] == ["monday.db"]
+    store.close()

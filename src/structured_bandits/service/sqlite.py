@@ -99,6 +99,8 @@ class SqliteStore(TableStore):
         copy = sqlite3.connect(target)
         try:
             self._readers.get().backup(copy)
+            # One file that can be read anywhere; a write-ahead log needs a folder that can be written.
+            copy.execute("PRAGMA journal_mode = DELETE")
         finally:
             copy.close()
 
