@@ -144,3 +144,13 @@ def test_the_store_needs_its_structures(shop: Shop) -> None:
         connection.execute("DELETE FROM structure")
     with pytest.raises(StoreError, match="is missing"):
         shop.begin()
+
+
+def test_versions_that_differ_in_names_of_models_only_keep_theirs(shop: Shop) -> None:
+    named = SPEC | {"structure": TABLE | {"models": ["a", "b", "c", "d"]}}
+    assert renew(shop, named) == 200
+    shop.restart()
+    assert shop.life().spec.structure.model_names == ("a", "b", "c", "d")
+    assert shop.create(SPEC).status == 409
+    assert shop.create(named).status == 200
+    assert {each.exit_code for each in shop.verdicts()} == {0}

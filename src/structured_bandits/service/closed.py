@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from structured_bandits.service.events import TELL, Event, public_id
+from structured_bandits.service.events import EXPIRE, TELL, Event, public_id
 from structured_bandits.service.problems import Conflict, NotFound
 from structured_bandits.service.served import Place
 from structured_bandits.service.store import ARCHIVED
@@ -12,11 +12,13 @@ from structured_bandits.service.store import ARCHIVED
 
 def closed_status(place: Place, reward: float) -> str:
     """Return what becomes of a reward for a closed version, of which nothing is out."""
-    outcome = check_closed(place, unchanged=(TELL,))
-    if outcome.value == reward:
+    outcome = check_closed(place, unchanged=(TELL, EXPIRE))
+    late = place.version.past.late(place.decision) if outcome.kind == EXPIRE else None
+    told = late or outcome
+    if told.kind != EXPIRE and told.value == reward:
         return "duplicate"
     name = public_id(place.version.uid, place.decision)
-    raise Conflict(f"Decision {name} is settled.", recorded=outcome.value)
+    raise Conflict(f"Decision {name} is settled.", recorded=told.value)
 
 
 def check_closed(place: Place, unchanged: Sequence[str]) -> Event:

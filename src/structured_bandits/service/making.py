@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from structured_bandits.service.logs import log
 from structured_bandits.service.problems import Conflict, Refused
 from structured_bandits.service.replay import code_here
 from structured_bandits.service.served import Served, Version, new_uid
-from structured_bandits.service.spec import Spec, build_spec, checked_name
+from structured_bandits.service.spec import Spec, build_spec, checked_name, digest_of_text
 from structured_bandits.service.store import ExperimentRow, VersionRow, all_events
 
 with needs("The service", extra="serve"):
@@ -184,7 +183,7 @@ def _new_row(keeper: Keeper, experiment: int, number: int, spec: Spec) -> Versio
         number=number,
         uid=uid,
         spec=spec.rest,
-        structure=spec.structure.fingerprint,
+        structure=digest_of_text(spec.body),
         made_at=keeper.clock.now(),
         head=0,
         chain=first_link(uid),
@@ -205,8 +204,7 @@ def _add(keeper: Keeper, served: Served, version: Version, spec: Spec) -> None:
     """Make a version the newest one of its experiment, and let all of it be written."""
     served.versions.append(version)
     changes = keeper.writer.open
-    body = msgspec.json.encode(spec.plain["structure"]).decode()
-    changes.structures.append((version.row.structure, body))
+    changes.structures.append((version.row.structure, spec.body))
     changes.experiments.append(served.row)
     changes.versions.append(version.row)
     keeper.queue(version)
@@ -223,4 +221,4 @@ def _check_ranges(old: tuple[float, float], new: tuple[float, float]) -> None:
 
 def _digest(request: messages.NewVersion) -> str:
     """Return a hash of a request: does the same one come again?"""
-    return hashlib.blake2b(msgspec.json.encode(request, order="sorted"), digest_size=16).hexdigest()
+    return digest_of_text(msgspec.json.encode(request, order="sorted").decode())

@@ -80,15 +80,24 @@ class Spec:
         return msgspec.json.encode(rest, order="sorted").decode()
 
     @property
+    def body(self) -> str:
+        """The description of the structure, as the store keeps it."""
+        return msgspec.json.encode(self.plain["structure"], order="sorted").decode()
+
+    @property
     def digest(self) -> str:
         """A hash of all that was specified: is it the same again?"""
-        said = f"{self.rest}\n{self.structure.fingerprint}"
-        return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
+        return digest_of_text(f"{self.rest}\n{self.body}")
 
     @property
     def arm_names(self) -> tuple[str, ...]:
         """The names of the arms."""
         return tuple(self.structure.arm_names)
+
+
+def digest_of_text(text: str) -> str:
+    """Return a hash of a text."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def checked_name(name: str) -> str:
