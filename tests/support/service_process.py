@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import structured_bandits
-from structured_bandits.service.replay import Verdict, verify
-from structured_bandits.service.served import spec_of
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.checking import check_store
+from structured_bandits.service.replay import Verdict
+from structured_bandits.service.server import open_store
 
 SOURCES = str(Path(structured_bandits.__file__).parents[1])
 PATIENCE = 60.0  # seconds in which a process must answer or end; usually one is enough
@@ -53,6 +53,12 @@ class Client:
         self._address = urlsplit(url).netloc
         self._timeout = timeout
         self._connection: HTTPConnection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.hang_up()
 
     def call(self, method: str, path: str, content: Any = None, **headers: str) -> Answer:
         """Send a request and wait for its answer; raises LostError if none comes."""
@@ -89,11 +95,11 @@ class Client:
         except (OSError, HTTPException) as error:
             self.hang_up()
             raise LostError(repr(error)) from error
-        kind = response.headers.get("content-type", "")
+        kind = response.headers.get("content-type", "").partition(";")[0]
         plain: Any = body.decode()
-        if kind.startswith("application/x-ndjson"):
+        if kind == "application/x-ndjson":
             plain = [json.loads(line) for line in body.splitlines()]
-        elif kind.partition(";")[0].endswith("json"):
+        elif kind.endswith("json"):
             plain = json.loads(body)
         return Answer(response.status, plain, dict(response.headers))
 
@@ -107,26 +113,26 @@ class Client:
 class ServiceProcess:
     """A server with its store in a folder; it can be killed and started again.
 
-    `environment` is added to that of the test, such as LD_PRELOAD. `arguments` are those of the command,
-    such as files of experiments in the folder. What the server says is in `said`.
+    `store` is the address of another place for it, and `options` are added to the command,
+    such as files in the folder.
+    `environment` is added to that of the test, such as LD_PRELOAD. What the server says is in `said`.
     """
 
     def __init__(
         self,
         folder: Path,
         *,
-        arguments: Sequence[str] = (),
+        store: str | None = None,
+        options: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
-        prepare: Callable[[], None] | None = None,
     ) -> None:
         self.folder = folder
-        self.store = folder / "bandits.db"
+        self.store = store or str(folder / "bandits.db")
         self.said = folder / "said.txt"
         self.url = ""
-        self.greeting: list[str] = []  # what it says before it serves
-        self.arguments = list(arguments)
+        self.greeting: list[str] = []  # the lines that it prints until it serves
         self.environment = dict(environment or {})
-        self._prepare = prepare  # runs in the new process before the command does
+        self._options = options
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -149,6 +155,7 @@ class ServiceProcess:
 
     def start(self) -> float:
         """Start the command and wait until it serves; return how many seconds that took."""
+        assert self._process is None
         began = time.monotonic()
         self._process = self.launch()
         self.url = self._url_of(self._process)
@@ -156,8 +163,8 @@ class ServiceProcess:
 
     def launch(self) -> subprocess.Popen[str]:
         """Start the command, without waiting."""
-        command = [sys.executable, "-m", "structured_bandits", "serve", *self.arguments]
-        command += ["--store", str(self.store), "--port", "0"]
+        command = [sys.executable, "-m", "structured_bandits", "serve"]
+        command += ["--store", self.store, "--port", "0", *self._options]
         environment = {**os.environ, "PYTHONPATH": SOURCES, **self.environment}
         with self.said.open("a") as said:
             return subprocess.Popen(
@@ -167,7 +174,6 @@ class ServiceProcess:
                 stdout=subprocess.PIPE,
                 stderr=said,
                 text=True,
-                preexec_fn=self._prepare,
             )
 
     def _url_of(self, process: subprocess.Popen[str]) -> str:
@@ -216,11 +222,9 @@ class ServiceProcess:
 
     def verdicts(self) -> list[Verdict]:
         """Check the whole log: its chain, its accounting and every decision."""
-        store = SqliteStore(self.store, readonly=True)
+        store = open_store(self.store, readonly=True)
         try:
-            return [
-                verify(store, row, spec_of(store, row), decisions=True) for row in store.versions()
-            ]
+            return [checked.verdict for checked in check_store(store, (), decisions=True)]
         finally:
             store.close()
 

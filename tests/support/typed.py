@@ -92,7 +92,7 @@ class Typist:
             self.answer = self.send(*request_of(command))
         elif words[:2] == ["structured-bandits", "serve"]:
             self.end_server()
-            self._server = ServiceProcess(self.folder, arguments=words[2:])
+            self._server = ServiceProcess(self.folder, options=tuple(words[2:]))
             self._server.start()
             self.said = "".join(self._server.greeting).replace(self._server.url, ADDRESS)
         elif words[:2] == ["structured-bandits", "explore"]:
