@@ -26,7 +26,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from support.crash_attacks import crash_the_database, kill_under_load, kill_with_windows
-from support.disk_attacks import end_at, fail_once, fill_by_file, fill_by_limit, slow_commits
+from support.disk_attacks import (
+    end_at,
+    fail_once,
+    fill_by_file,
+    fill_by_limit,
+    held_commits,
+    slow_commits,
+)
 from support.faulty_disk import KILL, READ, SYNC, TEAR, WRITE, can_make_disks
 from support.long_attacks import LEVEL, MEBIBYTE, live, steady_load
 from support.postgres_server import Server, find_postgres, running_server
@@ -51,9 +58,11 @@ class Rounds(NamedTuple):
 
 
 def slow(folder: Path, seed: int) -> Findings:
-    """Let commits be slow; the queue must be bounded."""
-    found, waiting = slow_commits(folder, seed, seconds=4.0)
-    if waiting > MOST_QUEUED + MANY:
+    """Let commits be slow, or hang: the queue must be bounded."""
+    if seed % 2:
+        return slow_commits(folder, seed, seconds=10.0)
+    found, waiting = held_commits(folder, seed)
+    if waiting > MOST_QUEUED + MANY or not found.refused():
         found.problems.append(f"queue: {waiting} rows waited")
     return found
 
