@@ -16,6 +16,7 @@ import argparse
 import math
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -43,6 +44,7 @@ from support.siege import Findings
 from tqdm import tqdm
 
 from structured_bandits.service.writer import MOST_QUEUED
+from structured_bandits.sources import SOURCES_HASH
 
 HOUR = 60.0  # minutes for which the numbers of rounds below are meant
 CYCLES = 10  # crashes of one store
@@ -190,7 +192,17 @@ def main() -> int:
         for name in given.only or attacks:
             began = time.monotonic()
             fine = report(name, attacks[name](), time.monotonic() - began) and fine
+    if _hash_now() != SOURCES_HASH:
+        print("The sources were edited meanwhile, so replays may differ because of that. Run it again.")
+        return 1
     return 0 if fine else 1
+
+
+def _hash_now() -> str:
+    """Return the hash of the sources as they are now: decisions are derived again by the same only."""
+    command = "from structured_bandits.sources import SOURCES_HASH; print(SOURCES_HASH)"
+    said = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True)
+    return said.stdout.decode().strip()
 
 
 if __name__ == "__main__":
