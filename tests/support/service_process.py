@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
@@ -122,13 +122,14 @@ class ServiceProcess:
         folder: Path,
         *,
         store: str | None = None,
-        options: tuple[str, ...] = (),
+        options: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder
         self.store = store or str(folder / "bandits.db")
         self.said = folder / "said.txt"
         self.url = ""
+        self.greeting: list[str] = []  # what it says before it serves
         self.environment = dict(environment or {})
         self._options = options
         self._process: subprocess.Popen[str] | None = None
@@ -167,6 +168,7 @@ class ServiceProcess:
         with self.said.open("a") as said:
             return subprocess.Popen(
                 command,
+                cwd=self.folder,
                 env=environment,
                 stdout=subprocess.PIPE,
                 stderr=said,
@@ -175,7 +177,9 @@ class ServiceProcess:
 
     def _url_of(self, process: subprocess.Popen[str]) -> str:
         assert process.stdout is not None
+        self.greeting = []
         for line in _lines(process, time.monotonic() + PATIENCE):
+            self.greeting.append(line)
             if line.startswith("serving on "):
                 return line.removeprefix("serving on ").strip()
         self.kill()
@@ -224,12 +228,17 @@ class ServiceProcess:
             store.close()
 
 
-def _lines(process: subprocess.Popen[str], end: float) -> Any:
-    """Yield lines as they come, until the process ends or the time is over."""
+def _lines(process: subprocess.Popen[str], end: float) -> Iterator[str]:
+    """Yield lines as they come, until the process ends or the time is over.
+
+    Reads the pipe itself: a line that Python has read ahead would not be seen by `select`.
+    """
     assert process.stdout is not None
+    pipe, begun = process.stdout.fileno(), b""
     while (left := end - time.monotonic()) > 0:
-        if select.select([process.stdout], [], [], left)[0]:
-            line = process.stdout.readline()
-            if not line:
+        if select.select([pipe], [], [], left)[0]:
+            read = os.read(pipe, 65536)
+            if not read:
                 return
-            yield line
+            *lines, begun = (begun + read).split(b"\n")
+            yield from (f"{line.decode()}\n" for line in lines)

@@ -180,6 +180,8 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
             continue  # what follows cannot be told apart from damage
         if event.kind == kinds.START:
             ours = event.content().get("code") == here
+            exact = exact and ours and not event.content().get("taken")
+            differs += _specified(event, spec)
         derive = decisions and ours and exact
         if event.kind == kinds.ASK:
             exact = derive
@@ -189,13 +191,14 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
         except Exception as error:
             differs.append(f"row {event.seq} ({event.kind}): {error}")
             break
-        saved = anchors.pop(event.seq, None)
-        if saved is not None and event.kind == kinds.MARK:
+        saved = anchors.pop(event.seq, None) if event.kind == kinds.MARK else None
+        if saved is not None:
             try:
                 shown = life_of(spec, row, saved)
             except FileFormatError as error:
-                differs.append(f"row {event.seq}: {error}")
-                continue
+                if ours or digest_of(saved.state) != saved.digest:
+                    differs.append(f"row {event.seq}: {error}")
+                continue  # what other code has saved need not fit the policy as it is here
             differs += _compared(life, shown, exact)
             if decisions and ours and not exact:
                 life, exact = shown, True
@@ -204,6 +207,14 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
     if not found and not differs and (seq, chain) != (row.head, row.chain):
         found.append(Damage(seq, f"the log ends with row {seq}, and row {row.head} was written"))
     return Verdict(rows, found, derived, taken, differs)
+
+
+def _specified(start: Event, spec: Spec) -> list[str]:
+    """Return how a specification differs from the one that the first row of its version knows."""
+    known = start.content().get("spec")
+    if start.seq != 1 or known == spec.digest:
+        return []
+    return ["row 1: the specification or the structure is not what the version began with"]
 
 
 def _compared(life: Life, saved: Life, exact: bool) -> list[str]:
