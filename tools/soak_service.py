@@ -193,7 +193,9 @@ def main() -> int:
             began = time.monotonic()
             fine = report(name, attacks[name](), time.monotonic() - began) and fine
     if _hash_now() != SOURCES_HASH:
-        print("The sources were edited meanwhile, so replays may differ because of that. Run it again.")
+        print(
+            "The sources were edited meanwhile, so replays may differ because of that. Run it again."
+        )
         return 1
     return 0 if fine else 1
 
