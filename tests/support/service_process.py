@@ -158,7 +158,11 @@ class ServiceProcess:
         assert self._process is None
         began = time.monotonic()
         self._process = self.launch()
-        self.url = self._url_of(self._process)
+        try:
+            self.url = self._url_of(self._process)
+        except BaseException:  # nobody would end it then
+            self.kill()
+            raise
         return time.monotonic() - began
 
     def launch(self) -> subprocess.Popen[str]:
@@ -183,7 +187,6 @@ class ServiceProcess:
             self.greeting.append(line)
             if line.startswith("serving on "):
                 return line.removeprefix("serving on ").strip()
-        self.kill()
         raise AssertionError(f"the service did not start: {self.said.read_text()[-2000:]}")
 
     def client(self, timeout: float = PATIENCE) -> Client:
