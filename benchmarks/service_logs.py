@@ -11,8 +11,9 @@ import random
 import sys
 from pathlib import Path
 
+from structured_bandits.service.keeper import MOST_COST
 from structured_bandits.service.messages import Ask, Reward
-from structured_bandits.service.owner import MOST_COST, Owner
+from structured_bandits.service.owner import Owner
 from structured_bandits.service.spec import read_spec
 from structured_bandits.service.sqlite import SqliteStore
 

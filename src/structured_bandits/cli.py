@@ -43,7 +43,8 @@ def main() -> None:
     You write down what you know before the first pull (a structure: the models that are possible).
     `analyse` says how hard that makes the problem, `advise` says which policy to take, `compare` lets
     policies play on it, and `reproduce` runs the experiments of the paper behind the library. `init`
-    writes an example to begin with.
+    writes an example to begin with. `explore` shows a structure on a page. `serve` lets a policy choose
+    live, over HTTP, with a dashboard; `demo` shows that with simulated customers.
     """
 
 

@@ -71,6 +71,7 @@ def serve(
     FILES are experiments: TOML files with a structure and a policy, named after the files. Those that
     are in the store already go on where they were. The dashboard is at the address that is printed.
     """
+    from structured_bandits.service.hosts import check_exposure
     from structured_bandits.service.logs import set_up_logs
     from structured_bandits.service.server import (
         Address,
@@ -84,14 +85,15 @@ def serve(
     set_up_logs()
     with _complaints():
         specs = [(checked_name(file.stem), read_spec(file)) for file in files]
+        address = Address(host, port, allow_host, trusted_proxy, rate, log_requests)
         owner = take_over(open_store(store), standby, lambda text: click.echo(text, err=True))
         try:
+            check_exposure(host, allow_host, not owner.tokens.open)  # before anything is created
             for line in begin_experiments(owner, specs, update):
                 click.echo(line)
         except BaseException:
             owner.close()
             raise
-        address = Address(host, port, allow_host, trusted_proxy, rate, log_requests)
         code = run(owner, address, lambda url: click.echo(f"serving on {url}"))
     sys.exit(code)
 

@@ -12,16 +12,16 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 from support.serving import serving
 
 import structured_bandits as sb
 from structured_bandits.service.api import application
-from structured_bandits.service.for_pages import OwnerForPages
 from structured_bandits.service.hosts import Hosts
 from structured_bandits.service.owner import Owner
-from structured_bandits.service.pages.routes import page_routes
+from structured_bandits.service.server import pages_of
 from structured_bandits.service.sqlite import SqliteStore
 
 
@@ -36,8 +36,7 @@ def owner(tmp_path: Path) -> Iterator[Owner]:
 @pytest.fixture
 def address(owner: Owner) -> Iterator[str]:
     """The address of a service with a store of its own."""
-    pages = page_routes(OwnerForPages(owner))
-    with serving(application(owner, Hosts("127.0.0.1"), pages=pages)) as address:
+    with serving(application(owner, Hosts("127.0.0.1"), pages=pages_of(owner))) as address:
         yield address
 
 
@@ -96,3 +95,24 @@ def test_the_page_shows_what_the_api_says(address: str) -> None:
     assert 'id="tile-rewards"><dt>Rewards</dt><dd class="value">40<' in text
     assert 'id="tile-pending"><dt>Decisions out</dt><dd class="value">5<' in text
     assert f"{state['seq']}</td>" in text  # the last row of the log
+
+
+def test_the_structure_of_an_experiment_is_explored_by_those_who_may_read_it(
+    owner: Owner, address: str
+) -> None:
+    for name in ("drinks", "cakes"):
+        table = {"kind": "finite", "arms": [f"{name} 1", "none"], "means": [[0.7, 0.2], [0.3, 0.4]]}
+        owner.create(name, {"structure": table, "policy": {"kind": "SAE"}, "horizon": 1000})
+    shown = page(f"{address}/experiments/drinks")
+    assert 'href="/experiments/drinks/explore"' in shown
+    explorer = page(f"{address}/experiments/drinks/explore")
+    assert 'href="/experiments/drinks"' in explorer
+    assert "drinks 1" in explorer
+    text, _ = owner.add_token("reader", "read", ["drinks"])
+    opener = urllib.request.build_opener()
+    opener.addheaders = [("Authorization", f"Bearer {text}")]
+    assert opener.open(f"{address}/experiments/drinks/explore?truth=1").status == 200
+    with pytest.raises(HTTPError, match="403"):
+        opener.open(f"{address}/experiments/cakes/explore")
+    with urllib.request.urlopen(f"{address}/experiments/drinks/explore") as answer:
+        assert answer.url.startswith(f"{address}/login")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +37,14 @@ class Time:
     def clock(self) -> Clock:
         """Return a clock of the service that shows this time."""
         return Clock(lambda: self.wall, lambda: self.stopwatch)
+
+
+@contextmanager
+def in_memory() -> Iterator[Path]:
+    """Yield a folder without a disk under it, where the machine has one: for tests with many stores."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        yield Path(folder)
 
 
 class Answered(NamedTuple):

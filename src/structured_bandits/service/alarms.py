@@ -9,7 +9,7 @@ from structured_bandits.service.messages import Alarm
 from structured_bandits.service.served import Served
 
 if TYPE_CHECKING:
-    from structured_bandits.service.owner import Owner
+    from structured_bandits.service.keeper import Keeper
 
 PLAYED = {
     "klucb": "KL-UCB on all arms is played now, which needs no structure, with all data.",
@@ -18,7 +18,7 @@ PLAYED = {
 }
 
 
-def alarms_of(owner: Owner, served: Served) -> list[Alarm]:
+def alarms_of(owner: Keeper, served: Served) -> list[Alarm]:
     """Return the alarms that ring for an experiment."""
     life = served.life
     found = []

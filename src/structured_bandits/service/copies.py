@@ -67,7 +67,7 @@ def bring_back(backup: Path, target: Path) -> list[str]:
     try:
         for name, served in owner.served.items():
             rewards = sum(results_of_life(served.life).pulls)
-            made = owner.new_version(name, NewVersion(spec=served.life.spec.plain))
+            made = owner.new_version(name, NewVersion(spec=served.life.spec.plain), again=True)
             done.append(f"{name}: version {made.version} begins with {rewards:,} rewards")
         owner.writer.write_now()
     finally:

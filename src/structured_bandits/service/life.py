@@ -69,6 +69,21 @@ class Standing(NamedTuple):
     arm: int | None = None
 
 
+class Fresh(NamedTuple):
+    """A reward that is not in the log yet: the kind of its row, its arm and its value."""
+
+    kind: str
+    arm: int | None
+    value: float
+
+
+class Judged(NamedTuple):
+    """Rewards that may be recorded, by decision, and what becomes of each, as in messages.Outcome."""
+
+    fresh: dict[int, Fresh]
+    statuses: list[str]
+
+
 class Side:
     """Pulls, sum and sum of squares of one side: the control share, or the rest."""
 
@@ -221,27 +236,30 @@ class Life:
         states = {kinds.TELL: "told", kinds.CANCEL: "cancelled", kinds.EXPIRE: "expired"}
         return Standing(states[outcome.kind], outcome.value, outcome.arm)
 
-    def tell(self, rewards: Sequence[tuple[int, float]], at: int, past: Past) -> list[str]:
-        """Record rewards, all or none; return what became of each, as in messages.Outcome."""
-        fresh: dict[int, tuple[str, int | None, float]] = {}
+    def judge(self, rewards: Sequence[tuple[int, float]], past: Past) -> Judged:
+        """Say what becomes of rewards once they are recorded; raises if one of them is refused."""
+        fresh: dict[int, Fresh] = {}
         statuses = []
         for decision, reward in rewards:
             value = checked_reward(reward, self.agent.reward_range)
             if decision in fresh:
-                _check_same(self.name_of(decision), value, fresh[decision][2])
+                _check_same(self.name_of(decision), value, fresh[decision].value)
                 statuses.append("duplicate")
                 continue
             kind, arm = self._kind_of_tell(decision, value, past)
             if kind is None:
                 statuses.append("duplicate")
                 continue
-            fresh[decision] = (kind, arm, value)
+            fresh[decision] = Fresh(kind, arm, value)
             holds = kind == kinds.TELL and self._window is not None and decision >= 0
             statuses.append("held" if holds else "recorded")
-        for decision, (kind, arm, value) in fresh.items():
+        return Judged(fresh, statuses)
+
+    def tell(self, judged: Judged, at: int) -> None:
+        """Record rewards that were judged, before anything else happens."""
+        for decision, (kind, arm, value) in judged.fresh.items():
             self._do(kind, at, decision, arm=arm, value=value)
         self._watch(at)
-        return statuses
 
     def _kind_of_tell(
         self, decision: int, value: float, past: Past
@@ -607,7 +625,11 @@ class Life:
     def _watch(self, at: int) -> None:
         """Record that the alarm rings, the first time it does."""
         if self.fallen_at is None and self.refuted:
-            self._do(kinds.FALLBACK, at, body=body_of({"plays": self.spec.fallback}))
+            self.fall_back(at)
+
+    def fall_back(self, at: int) -> None:
+        """Record that the structure is refuted, and play what the specification says for that case."""
+        self._do(kinds.FALLBACK, at, body=body_of({"plays": self.spec.fallback}))
 
     def _look(self) -> None:
         """Add a point to the history, and note which arms are dropped."""

@@ -14,16 +14,16 @@ from structured_bandits.service.metrics import (
 from structured_bandits.service.served import Served
 
 if TYPE_CHECKING:
-    from structured_bandits.service.owner import Owner
+    from structured_bandits.service.keeper import Keeper
 
 
-def server_reading(owner: Owner) -> ServerReading:
+def server_reading(owner: Keeper) -> ServerReading:
     """Return how the server stands."""
     experiments = [_experiment(owner, served) for served in owner.served.values()]
     return ServerReading(owner.writer.queued, owner.refusal is not None, experiments)
 
 
-def _experiment(owner: Owner, served: Served) -> ExperimentReading:
+def _experiment(owner: Keeper, served: Served) -> ExperimentReading:
     life, now = served.life, owner.clock.now()
     agent = life.agent
     names = life.spec.arm_names

@@ -180,6 +180,7 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
             continue  # what follows cannot be told apart from damage
         if event.kind == kinds.START:
             ours = event.content().get("code") == here
+            differs += _specified(event, spec)
         derive = decisions and ours and exact
         if event.kind == kinds.ASK:
             exact = derive
@@ -204,6 +205,14 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
     if not found and not differs and (seq, chain) != (row.head, row.chain):
         found.append(Damage(seq, f"the log ends with row {seq}, and row {row.head} was written"))
     return Verdict(rows, found, derived, taken, differs)
+
+
+def _specified(start: Event, spec: Spec) -> list[str]:
+    """Return how a specification differs from the one that the first row of its version knows."""
+    known = start.content().get("spec")
+    if start.seq != 1 or known == spec.digest:
+        return []
+    return ["row 1: the specification or the structure is not what the version began with"]
 
 
 def _compared(life: Life, saved: Life, exact: bool) -> list[str]:

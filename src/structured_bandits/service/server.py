@@ -130,7 +130,7 @@ async def _serve(
     app = application(
         owner,
         hosts,
-        pages=[*_explorer_routes(owner), *page_routes(OwnerForPages(owner))],
+        pages=pages_of(owner),
         proxies=Proxies(address.trusted_proxies),
         rate=address.rate,
         log_requests=address.log_requests,
@@ -169,8 +169,8 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _explorer_routes(owner: Owner) -> list[Any]:
-    """Return the routes that explore the structure of an experiment, for those who may read it."""
+def pages_of(owner: Owner) -> list[Any]:
+    """Return the routes of the dashboard, and of the explorer of each experiment's structure."""
 
     def structure_of(request: Request) -> Structure:
         name = request.path_params["name"]
@@ -178,9 +178,11 @@ def _explorer_routes(owner: Owner) -> list[Any]:
         return owner.find(name).life.spec.structure
 
     def frame_of(request: Request) -> Frame:
-        return Frame(request.path_params["name"], bar(request))
+        name = request.path_params["name"]
+        return Frame(name, bar(request), back=f"/experiments/{name}")
 
-    return list(explorer_routes(structure_of, "/experiments/{name}/explore", frame_of, refusal))
+    explored = explorer_routes(structure_of, "/experiments/{name}/explore", frame_of, refusal)
+    return [*explored, *page_routes(OwnerForPages(owner))]
 
 
 async def _tell_ready(server: uvicorn.Server, ready: Callable[[str], None], url: str) -> None:

@@ -6,6 +6,7 @@ of models, another structure) are read once, when it is read, and what they say 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from typing import Any
 from structured_bandits.checks import checked_count, checked_probability
 from structured_bandits.errors import FileFormatError, ParameterError, StructuredBanditsError
 from structured_bandits.experiments.policies import build_policy, keys_of
+from structured_bandits.extras import needs
 from structured_bandits.live.logs import read_log
 from structured_bandits.live.results import checked_reward
 from structured_bandits.live.serving import ORDERS
@@ -25,6 +27,9 @@ from structured_bandits.policies.guarded import usual_fallback
 from structured_bandits.service.inlined import inlined_structure, structure_of
 from structured_bandits.structures.base import Structure, index_of
 from structured_bandits.structures.files.toml import check_keys
+
+with needs("The service", extra="serve"):
+    import msgspec
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 TABLES = ("policy", "reward", "control", "audit", "alarm", "start")
@@ -69,9 +74,30 @@ class Spec:
         return usual_fallback(self.policy) if refuted and self.fallback == "klucb" else self.policy
 
     @property
+    def rest(self) -> str:
+        """All but the structure, as the store keeps it: JSON, in one order."""
+        rest = {key: value for key, value in self.plain.items() if key != "structure"}
+        return msgspec.json.encode(rest, order="sorted").decode()
+
+    @property
+    def body(self) -> str:
+        """The description of the structure, as the store keeps it."""
+        return msgspec.json.encode(self.plain["structure"], order="sorted").decode()
+
+    @property
+    def digest(self) -> str:
+        """A hash of all that was specified: is it the same again?"""
+        return digest_of_text(f"{self.rest}\n{self.body}")
+
+    @property
     def arm_names(self) -> tuple[str, ...]:
         """The names of the arms."""
         return tuple(self.structure.arm_names)
+
+
+def digest_of_text(text: str) -> str:
+    """Return a hash of a text."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def checked_name(name: str) -> str:

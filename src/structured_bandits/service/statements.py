@@ -12,7 +12,7 @@ COLUMNS = "seq, kind, at, decision, n, arm, value, key, body, chain"
 
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE structure(fingerprint TEXT PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE structure(digest TEXT PRIMARY KEY, body TEXT NOT NULL);
 CREATE TABLE experiment(id {int} PRIMARY KEY, name TEXT NOT NULL UNIQUE, current {int} NOT NULL);
 CREATE TABLE version(
     id {int} PRIMARY KEY, experiment {int} NOT NULL, number {int} NOT NULL, uid TEXT NOT NULL UNIQUE,
@@ -49,7 +49,7 @@ EXPERIMENT = (
     "ON CONFLICT(id) DO UPDATE SET current = excluded.current"
 )
 VERSION = "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-STRUCTURE = "INSERT INTO structure VALUES (?, ?) ON CONFLICT(fingerprint) DO NOTHING"
+STRUCTURE = "INSERT INTO structure VALUES (?, ?) ON CONFLICT(digest) DO NOTHING"
 CLOSED = "UPDATE version SET closed = ? WHERE id = ?"
 DROP_EVENTS = "DELETE FROM event WHERE version = ?"
 DROP_SNAPSHOTS = "DELETE FROM snapshot WHERE version = ?"
@@ -71,7 +71,7 @@ VERSIONS = (
     "SELECT id, experiment, number, uid, spec, structure, made_at, head, chain, closed "
     "FROM version ORDER BY id"
 )
-BODY = "SELECT body FROM structure WHERE fingerprint = ?"
+BODY = "SELECT body FROM structure WHERE digest = ?"
 EVENTS = f"SELECT {COLUMNS} FROM event WHERE version = ? AND seq > ? ORDER BY seq LIMIT ?"
 OUTCOME = (
     f"SELECT {COLUMNS} FROM event "

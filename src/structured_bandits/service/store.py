@@ -48,7 +48,7 @@ class VersionRow(NamedTuple):
     number: int  # from 1
     uid: str
     spec: str  # JSON, without its structure
-    structure: str  # the fingerprint of its structure
+    structure: str  # the hash of the description of its structure
     made_at: int
     head: int  # the number of the last row
     chain: bytes  # its hash
@@ -86,7 +86,7 @@ class Changes:
         default_factory=list
     )  # new, or another current version
     versions: list[VersionRow] = field(default_factory=list)
-    structures: list[tuple[str, str]] = field(default_factory=list)  # fingerprint, JSON
+    structures: list[tuple[str, str]] = field(default_factory=list)  # hash, JSON
     closed: list[tuple[int, int]] = field(
         default_factory=list
     )  # CLOSED or ARCHIVED, and the version
@@ -142,7 +142,7 @@ class Store(Protocol):
     def versions(self) -> list[VersionRow]:
         """Return all versions, in the order in which they were made."""
 
-    def structure(self, fingerprint: str) -> str:
+    def structure(self, digest: str) -> str:
         """Return the description of a structure as JSON."""
 
     def events(self, version: int, after: int = 0, limit: int = PAGE) -> list[Event]:

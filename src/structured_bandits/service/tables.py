@@ -80,11 +80,11 @@ class TableStore(ABC):
         """Return all versions, in the order in which they were made."""
         return [VersionRow(*row) for row in self._rows(sql.VERSIONS)]
 
-    def structure(self, fingerprint: str) -> str:
+    def structure(self, digest: str) -> str:
         """Return the description of a structure as JSON."""
-        rows = self._rows(sql.BODY, fingerprint)
+        rows = self._rows(sql.BODY, digest)
         if not rows:
-            raise StoreError(f"{self.where}: the structure {fingerprint} is missing")
+            raise StoreError(f"{self.where}: the structure {digest} is missing")
         return str(rows[0][0])
 
     def events(self, version: int, after: int = 0, limit: int = PAGE) -> list[Event]:

@@ -61,10 +61,11 @@ class QueryLinks:
 
 
 class Frame(NamedTuple):
-    """What stands around the panels: the title, and what the bar at the top shows."""
+    """What stands around the panels: the title, the bar at the top, and the page of the experiment."""
 
     title: str = "Explorer"
     bar: Mapping[str, Any] = MappingProxyType({})
+    back: str | None = None
 
 
 Answer = Callable[[Explorer, Request, Frame], str]
@@ -144,6 +145,7 @@ def page_html(explorer: Explorer, request: Request, frame: Frame) -> str:
     return filled(
         "page.html",
         title=frame.title,
+        back=frame.back,
         **frame.bar,
         panels={name: draw(name, view) for name in PANELS},
         panels_path=f"{request.url.path.rstrip('/').rpartition('/')[2] or '.'}/panels",

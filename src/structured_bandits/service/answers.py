@@ -1,0 +1,30 @@
+"""Answers to asks, made from their rows: a request that comes again gets the same."""
+
+from __future__ import annotations
+
+from structured_bandits.service import messages
+from structured_bandits.service.choosing import choices_of
+from structured_bandits.service.events import Event
+from structured_bandits.service.life import Life
+
+
+def asked_answer(life: Life, event: Event, repeated: bool = False) -> messages.Asked:
+    """Return the answer to an ask, from its row."""
+    names, first = life.spec.arm_names, event.decision or 0
+    decisions = [
+        messages.Decision(
+            id=life.name_of(number),
+            arm=choice.arm,
+            name=names[choice.arm],
+            reason=choice.reason,
+            propensity=choice.propensity,
+        )
+        for number, choice in enumerate(choices_of(event), start=first)
+    ]
+    return messages.Asked(decisions=decisions, repeated=repeated)
+
+
+def batch_answer(life: Life, event: Event, repeated: bool = False) -> messages.Batch:
+    """Return the answer to a request for a plan, from its row."""
+    pulls = event.content()["pulls"]
+    return messages.Batch(id=life.name_of(event.decision or 0), pulls=pulls, repeated=repeated)
