@@ -47,6 +47,14 @@ __attribute__((constructor)) static void begin(void)
 }
 
 /* 'd' for the database, 'w' for its write-ahead log, 0 for all other files. */
+static char kind_of_name(const char *name)
+{
+    const char *last = strrchr(name, '/');
+    if (last && !strcmp(last, "/bandits.db"))
+        return 'd';
+    return last && !strcmp(last, "/bandits.db-wal") ? 'w' : 0;
+}
+
 static char kind_of(int file)
 {
     char link[64], name[4096];
@@ -55,10 +63,7 @@ static char kind_of(int file)
     if (length < 0)
         return 0;
     name[length] = 0;
-    char *last = strrchr(name, '/');
-    if (last && !strcmp(last, "/bandits.db"))
-        return 'd';
-    return last && !strcmp(last, "/bandits.db-wal") ? 'w' : 0;
+    return kind_of_name(name);
 }
 
 /* What is to happen to this call. */
@@ -140,6 +145,7 @@ static int synced(const char *name, int file)
 {
     int (*real)(int) = dlsym(RTLD_NEXT, name);
     if (fate(file, SYNC) == FAIL) {
+        note('F', file, "", 0, 0);
         errno = plan->number;
         return -1;
     }
@@ -151,6 +157,19 @@ static int synced(const char *name, int file)
 int fsync(int file) { return synced("fsync", file); }
 
 int fdatasync(int file) { return synced("fdatasync", file); }
+
+int unlink(const char *name)
+{
+    int (*real)(const char *) = dlsym(RTLD_NEXT, "unlink");
+    char kind = kind_of_name(name);
+    if (diary >= 0 && kind) {
+        char entry[32] = {'U', kind};
+        pthread_mutex_lock(&lock);
+        (void)!write(diary, entry, sizeof entry);
+        pthread_mutex_unlock(&lock);
+    }
+    return real(name);
+}
 
 static ssize_t got(const char *name, int file, void *to, size_t length, off_t place)
 {
