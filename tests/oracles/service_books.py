@@ -360,6 +360,9 @@ class Book:
         return Judged(changed=changed)
 
 
+Told = tuple[tuple[Book, int] | None, float]  # a decision, if there is such a one, and its reward
+
+
 @dataclass
 class Books:
     """All versions of an experiment, the oldest first."""
@@ -379,31 +382,33 @@ class Books:
                 return (book, got[0]) if asked[:2] == ("ask", 1) else None
         return None
 
-    def judge_rewards(self, told: Sequence[tuple[Book, int, float] | None]) -> Judged:
+    def judge_rewards(self, told: Sequence[Told]) -> Judged:
         """Say what rewards are answered, which are told together: all count, or none."""
         faults: set[int] = set()
         fresh: dict[tuple[str, int], float] = {}
         said = []
-        for each in told:
-            if each is None:
-                faults.add(UNKNOWN)
+        for place, reward in told:
+            if place is None:
+                faults |= {UNKNOWN} if self.current.fits(reward) else {UNKNOWN, REFUSED}
                 continue
-            book, number, reward = each
+            book, number = place
             judged = book.judge_reward(number, reward)
             faults |= judged.faults
-            place = (book.uid, number)
-            if judged.changed and place in fresh:
+            known = fresh.get((book.uid, number))
+            if judged.changed and known is not None:
                 said.append("duplicate")
-                faults |= set() if fresh[place] == reward else {CONFLICT}
+                faults |= set() if known == reward else {CONFLICT}
                 continue
             if judged.changed:
-                fresh[place] = reward
+                fresh[book.uid, number] = reward
             said.append(judged.said)
         return Judged(frozenset(faults), bool(fresh), said)
 
-    def take_rewards(self, told: Sequence[tuple[Book, int, float]]) -> None:
+    def take_rewards(self, told: Sequence[Told]) -> None:
         """Write down rewards that were found right; those that are known change nothing."""
-        for book, number, reward in told:
+        for place, reward in told:
+            assert place is not None, "a decision that nobody knows was told a reward"
+            book, number = place
             if book.given[number].reward is None:
                 book.take_reward(number, reward)
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.described import Described, call_often, described
-
-from structured_bandits.service.endpoints import ENDPOINTS
-
-LABELS = [endpoint.label.replace(" ", "_") for endpoint in ENDPOINTS]
-TAKING = [  # with which something can be wrong
-    endpoint.label.replace(" ", "_")
-    for endpoint in ENDPOINTS
-    if endpoint.takes is not None or endpoint.query or "{" in endpoint.path
-]
+from support.described import LABELS, TAKING, Described, call_often, described
 
 
 @pytest.fixture

@@ -176,11 +176,7 @@ class Clerked:
         return None
 
     def _tell(self, names: Sequence[tuple[str | None, str | None]], rewards: list[float]) -> None:
-        places = [self._find(name) for name in names]
-        told = [
-            None if place is None else (*place, reward)
-            for place, reward in zip(places, rewards, strict=True)
-        ]
+        told = list(zip(map(self._find, names), rewards, strict=True))
         judged = self.books.judge_rewards(told)
         listed = [
             m.Reward(id=public, key=key, reward=reward)
@@ -189,7 +185,7 @@ class Clerked:
         found = self._call(judged, lambda owner: owner.tell(NAME, listed))
         if found.status == 200:
             assert [each.status for each in found.content.outcomes] == judged.said
-            self.books.take_rewards([each for each in told if each is not None])
+            self.books.take_rewards(told)
 
     def _draw_named(self) -> None:
         name, verb = self._draw_name(), self.rng.choice(("cancel", "activate"))

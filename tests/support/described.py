@@ -30,11 +30,18 @@ from support.owned import TABLE, Time, in_memory
 from support.serving import serving
 
 from structured_bandits.service.api import application
+from structured_bandits.service.endpoints import ENDPOINTS
 from structured_bandits.service.hosts import Hosts
 from structured_bandits.service.openapi import description
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.sqlite import SqliteStore
 
+LABELS = [endpoint.label.replace(" ", "_") for endpoint in ENDPOINTS]
+TAKING = [  # with which something can be wrong
+    label
+    for label, endpoint in zip(LABELS, ENDPOINTS, strict=True)
+    if endpoint.takes is not None or endpoint.query or "{" in endpoint.path
+]
 CHECKS: list[Any] = [
     not_a_server_error,
     status_code_conformance,
@@ -215,8 +222,8 @@ def soak_described(seconds: float, first_seed: int = 0, examples: int = 50) -> i
     until, number = time.monotonic() + seconds, first_seed
     with described() as running:
         while time.monotonic() < until:
-            for label in running.operations:
-                for wrong in (False, True):
+            for wrong, labels in ((False, LABELS), (True, TAKING)):
+                for label in labels:
                     if time.monotonic() < until:
                         call_often(running, label, examples, number, wrong)
             number += 1
