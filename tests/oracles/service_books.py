@@ -20,6 +20,14 @@ Faults = frozenset[int]
 NONE: Faults = frozenset()
 
 
+class Results(NamedTuple):
+    """Pulls, sums and, if they are known, squares of rewards by arm."""
+
+    pulls: list[int]
+    sums: list[float]
+    squares: list[float] | None
+
+
 @dataclass(frozen=True)
 class Terms:
     """What the specification of a version says about rewards."""
@@ -31,6 +39,7 @@ class Terms:
     missing: float | None = None  # None: cancelled
     late: bool = False  # are rewards learned after all that come after a window has cancelled?
     default_arm: int | None = None
+    start: Results | None = None  # with which it begins if nothing is carried over
 
 
 @dataclass
@@ -58,14 +67,6 @@ class Judged(NamedTuple):
     def statuses(self) -> Faults:
         """All statuses that are right."""
         return self.faults or frozenset({OK})
-
-
-class Results(NamedTuple):
-    """Pulls, sums and, if they are known, squares of rewards by arm."""
-
-    pulls: list[int]
-    sums: list[float]
-    squares: list[float] | None
 
 
 class Entry(NamedTuple):
@@ -433,13 +434,14 @@ class Books:
         self, book: Book, carried: Results | None, key: str | None = None, asked: Any = None
     ) -> None:
         """Begin a new version; with None it gets nothing of the one before, now or later."""
+        begin = book.terms.start if carried is None else carried
         if self.versions:
             old = self.current
             book.paused = old.paused
             names = {old.terms.arms[arm] for arm in old.parked}
             book.parked = {arm for arm, name in enumerate(book.terms.arms) if name in names}
-        if carried is not None:
-            book.entries.append(Entry(book.page, carried))
+        if begin is not None:
+            book.entries.append(Entry(book.page, begin))
         if key is not None:
             book.keys[key] = (("version", asked), None)
         for each in self.versions:

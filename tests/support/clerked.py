@@ -259,12 +259,12 @@ class Clerked:
         if found.status == 200:
             assert found.content.changed == judged.changed
 
-    def _draw_sums(self, pulls: list[int]) -> Results:
+    def _draw_sums(self, pulls: list[int], always_right: bool = False) -> Results:
         """Return results of so many pulls; sometimes such that no rewards have them."""
         rewards = [[self.rng.choice((0.0, 0.25, 1.0)) for _ in range(count)] for count in pulls]
         sums = [sum(each) for each in rewards]
         squares = [sum(x * x for x in each) for each in rewards]
-        if self.rng.random() < 0.06:
+        if not always_right and self.rng.random() < 0.06:
             sums[-1] = pulls[-1] + 0.5
         known = self.rng.random() < 0.8
         return Results(
@@ -377,8 +377,12 @@ class Clerked:
                 "missing": "cancel" if missing is None else missing,
             }
             spec["reward"] |= {"late": "learn"} if late else {}
+        start = None
+        if rng.random() < 0.3:
+            start = self._draw_sums([rng.randint(0, 3) for _ in arms], always_right=True)
+            spec["start"] = {**start._asdict(), "force": True}
         milliseconds = None if window is None else 1000 * window
-        return spec, Terms(arms, 0.0, 1.0, milliseconds, missing, late, default)
+        return spec, Terms(arms, 0.0, 1.0, milliseconds, missing, late, default, start)
 
     # --- time, disk and restarts
 

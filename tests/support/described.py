@@ -65,7 +65,7 @@ SPEC: dict[str, Any] = {
 NAMES = ("windowed", "plain", "none.such")
 MOSTLY = st.sampled_from((True, True, True, True, False))
 ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )  # fmt: skip
