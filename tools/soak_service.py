@@ -16,6 +16,7 @@ import argparse
 import math
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,7 +27,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from support.crash_attacks import crash_the_database, kill_under_load, kill_with_windows
-from support.disk_attacks import end_at, fail_once, fill_by_file, fill_by_limit, slow_commits
+from support.disk_attacks import (
+    end_at,
+    fail_once,
+    fill_by_file,
+    fill_by_limit,
+    held_commits,
+    slow_commits,
+)
 from support.faulty_disk import KILL, READ, SYNC, TEAR, WRITE, can_make_disks
 from support.long_attacks import LEVEL, MEBIBYTE, live, steady_load
 from support.postgres_server import Server, find_postgres, running_server
@@ -36,6 +44,7 @@ from support.siege import Findings
 from tqdm import tqdm
 
 from structured_bandits.service.writer import MOST_QUEUED
+from structured_bandits.sources import SOURCES_HASH
 
 HOUR = 60.0  # minutes for which the numbers of rounds below are meant
 CYCLES = 10  # crashes of one store
@@ -51,9 +60,11 @@ class Rounds(NamedTuple):
 
 
 def slow(folder: Path, seed: int) -> Findings:
-    """Let commits be slow; the queue must be bounded."""
-    found, waiting = slow_commits(folder, seed, seconds=4.0)
-    if waiting > MOST_QUEUED + MANY:
+    """Let commits be slow, or hang: the queue must be bounded."""
+    if seed % 2:
+        return slow_commits(folder, seed, seconds=10.0)
+    found, waiting = held_commits(folder, seed)
+    if waiting > MOST_QUEUED + MANY or not found.refused():
         found.problems.append(f"queue: {waiting} rows waited")
     return found
 
@@ -181,7 +192,19 @@ def main() -> int:
         for name in given.only or attacks:
             began = time.monotonic()
             fine = report(name, attacks[name](), time.monotonic() - began) and fine
+    if _hash_now() != SOURCES_HASH:
+        print(
+            "The sources were edited meanwhile, so replays may differ because of that. Run it again."
+        )
+        return 1
     return 0 if fine else 1
+
+
+def _hash_now() -> str:
+    """Return the hash of the sources as they are now: decisions are derived again by the same only."""
+    command = "from structured_bandits.sources import SOURCES_HASH; print(SOURCES_HASH)"
+    said = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True)
+    return said.stdout.decode().strip()
 
 
 if __name__ == "__main__":

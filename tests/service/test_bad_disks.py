@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.disk_attacks import end_at, fail_once, fill_by_limit, slow_commits
+from support.disk_attacks import end_at, fail_once, fill_by_limit, held_commits, slow_commits
 from support.faulty_disk import KILL, SYNC, TEAR, WRITE
 from support.service_load import MANY
 
@@ -45,9 +45,15 @@ def test_a_full_disk_stops_writing_only_and_only_as_long_as_it_is_full(tmp_path:
     assert found.met > 10
 
 
-def test_a_slow_disk_has_a_bounded_queue(tmp_path: Path) -> None:
-    found, waiting = slow_commits(tmp_path, seed=1, seconds=2.0)
+def test_a_slow_disk_makes_the_service_slow_and_nothing_else(tmp_path: Path) -> None:
+    found = slow_commits(tmp_path, seed=1, seconds=2.0)
     assert found.problems == []
     assert found.met > 0
+
+
+def test_a_disk_that_hangs_has_a_bounded_queue(tmp_path: Path) -> None:
+    """The service looks at the queue before it takes a request, so one more may be in it."""
+    found, waiting = held_commits(tmp_path, seed=1)
+    assert found.problems == []
     assert found.refused() > 0
     assert waiting <= MOST_QUEUED + MANY

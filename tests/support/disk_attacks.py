@@ -11,12 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from support.crash_attacks import wait_until_it_writes
-from support.faulty_disk import FAIL, SLEEP, SYNC, WRITE, FaultyDisk
+from support.faulty_disk import FAIL, HOLD, SLEEP, SYNC, WRITE, FaultyDisk
 from support.service_process import PATIENCE, ServiceProcess
 from support.siege import Findings, Siege
 
 SOME = 0.3  # seconds of load before or after a fault
-AT_ONCE = {"ask_many": 0.1, "tell_many": 1.0}
 QUEUE = "structured_bandits_queue_events "
 
 
@@ -55,31 +54,37 @@ def _cut_power(siege: Siege, disk: FaultyDisk) -> None:
     siege.check()
 
 
-def slow_commits(folder: Path, seed: int, seconds: float) -> tuple[Findings, int]:
-    """Let each sync take half a second; return also how many rows waited at most.
-
-    The service looks at the queue before it takes a request, so one more request may be in it.
-    """
+def slow_commits(folder: Path, seed: int, seconds: float) -> Findings:
+    """Let each sync take half a second for some time."""
     disk = FaultyDisk(folder)
     with ServiceProcess(folder, environment=disk.environment) as service:
-        siege = Siege(service, seed, weights=AT_ONCE, clients=8)
-        with service.client() as client:
-            for worker in 2 * siege.workers:
-                worker.ask_many(client)
+        siege = Siege(service, seed)
         disk.plan(SYNC, SLEEP, number=500_000)
-        waiting: list[int] = [0]
-
-        def watch() -> None:
-            end = time.monotonic() + seconds
-            with service.client() as client:
-                while time.monotonic() < end:
-                    text = client.get("/metrics").content
-                    waiting.append(int(float(text.partition(f"\n{QUEUE}")[2].split("\n")[0])))
-
-        siege.load(watch)
+        siege.load_for(seconds)
         siege.met += disk.met
         disk.heal()
-        wait_until_it_writes(siege)
+        siege.check()
+        return siege.findings()
+
+
+def held_commits(folder: Path, seed: int) -> tuple[Findings, int]:
+    """Hold a sync until a request is refused; return also how many rows waited at most."""
+    disk = FaultyDisk(folder)
+    with ServiceProcess(folder, environment=disk.environment) as service:
+        siege = Siege(service, seed, weights={"tell_many": 1.0, "send_again": 1.0}, clients=12)
+        with service.client() as client:
+            for worker in siege.workers:
+                worker.ask_many(client)
+            disk.plan(SYNC, HOLD)
+            waiting: list[int] = []
+
+            def refused() -> bool:
+                text = client.get("/metrics").content
+                waiting.append(int(float(text.partition(f"\n{QUEUE}")[2].split("\n")[0])))
+                return siege.findings().refused() > 0
+
+            siege.load(lambda: (_wait_for(refused), disk.heal()))
+        siege.met += disk.met
         siege.check()
         return siege.findings(), max(waiting)
 

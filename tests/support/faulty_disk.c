@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum { WRITE = 1, SYNC = 2, READ = 4 };
-enum { NOTHING, FAIL, SLEEP, KILL, TEAR };
+enum { NOTHING, FAIL, SLEEP, KILL, TEAR, HOLD };
 
 static struct {
     int64_t calls;   /* which calls are meant: a sum of WRITE, SYNC, READ */
@@ -88,6 +88,8 @@ static int64_t fate(int file, int64_t call)
         usleep(plan->number);
     if (action == KILL)
         kill(getpid(), SIGKILL);
+    while (action == HOLD && *(volatile int64_t *)&plan->action == HOLD)
+        usleep(1000);
     return action;
 }
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 SOURCE = Path(__file__).with_name("faulty_disk.c")
 WRITE, SYNC, READ = 1, 2, 4
-FAIL, SLEEP, KILL, TEAR = 1, 2, 3, 4
+FAIL, SLEEP, KILL, TEAR, HOLD = 1, 2, 3, 4, 5  # HOLD: until it is healed
 FOR_EVER = 2**62
 FIELDS = "14q"  # of the page that both sides see
 

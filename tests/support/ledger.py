@@ -67,9 +67,10 @@ class Ledger:
             self.statuses[f"{request.verb} {answer.status}"] += 1
             if answer.status in (200, 201):
                 return self._acknowledge(request, answer.content)
-            if answer.status == 409 and request.verb in ("tell", "cancel", "activate"):
-                request.refused = True
-            elif answer.status != 503:
+            if answer.status == 503:
+                return False
+            request.refused = True
+            if answer.status != 409 or request.verb not in ("tell", "cancel", "activate"):
                 self.violations.append(f"refused: {request} was answered by {answer}")
             return False
 
@@ -204,6 +205,8 @@ def _outcomes(sent: list[Sent], rows: list[Row]) -> Iterator[str]:
         named = [decision for decision, _ in _meant(request)]
         if request.refused and named and expired.isdisjoint(named):
             yield f"lost: {request} was refused, though no window of it has closed"
+        if request.refused and request.answer is None and not logged.keys().isdisjoint(named):
+            yield f"invented: {request} was refused, and it is in the log"
         for decision, value in _meant(request):
             meant[decision] = value
             if request.answer is not None and (decision not in logged or logged[decision] != value):

@@ -27,7 +27,7 @@ SAMPLES = 40  # of the memory
 MEBIBYTE = 2**20
 MOST_GROWTH = 8 * MEBIBYTE  # of the memory, from the second quarter of the time to the last
 LEVEL = 0.05  # of the alarm in simulated lives
-PULLS = 1000  # in a life
+PULLS = 500  # in a life
 
 
 class Shopper(Thread):

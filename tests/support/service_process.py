@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
@@ -113,7 +113,8 @@ class Client:
 class ServiceProcess:
     """A server with its store in a folder; it can be killed and started again.
 
-    `store` is the address of another place for it, and `options` are added to the command.
+    `store` is the address of another place for it, and `options` are added to the command,
+    such as files in the folder.
     `environment` is added to that of the test, such as LD_PRELOAD. What the server says is in `said`.
     """
 
@@ -122,14 +123,14 @@ class ServiceProcess:
         folder: Path,
         *,
         store: str | None = None,
-        options: Sequence[str] = (),
+        options: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder
         self.store = store or str(folder / "bandits.db")
         self.said = folder / "said.txt"
         self.url = ""
-        self.greeting: list[str] = []  # what it says before it serves
+        self.greeting: list[str] = []  # the lines that it prints until it serves
         self.environment = dict(environment or {})
         self._options = options
         self._process: subprocess.Popen[str] | None = None
@@ -157,7 +158,11 @@ class ServiceProcess:
         assert self._process is None
         began = time.monotonic()
         self._process = self.launch()
-        self.url = self._url_of(self._process)
+        try:
+            self.url = self._url_of(self._process)
+        except BaseException:  # nobody would end it then
+            self.kill()
+            raise
         return time.monotonic() - began
 
     def launch(self) -> subprocess.Popen[str]:
@@ -182,7 +187,6 @@ class ServiceProcess:
             self.greeting.append(line)
             if line.startswith("serving on "):
                 return line.removeprefix("serving on ").strip()
-        self.kill()
         raise AssertionError(f"the service did not start: {self.said.read_text()[-2000:]}")
 
     def client(self, timeout: float = PATIENCE) -> Client:
