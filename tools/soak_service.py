@@ -29,13 +29,14 @@ from typing import NamedTuple
 from support.crash_attacks import crash_the_database, kill_under_load, kill_with_windows
 from support.disk_attacks import (
     end_at,
+    fail_at_the_end,
     fail_once,
     fill_by_file,
     fill_by_limit,
     held_commits,
     slow_commits,
 )
-from support.faulty_disk import KILL, READ, SYNC, TEAR, WRITE, can_make_disks
+from support.faulty_disk import FAIL, KILL, READ, SYNC, TEAR, WRITE, can_make_disks
 from support.long_attacks import LEVEL, MEBIBYTE, live, steady_load
 from support.postgres_server import Server, find_postgres, running_server
 from support.rival_attacks import take_over
@@ -69,6 +70,11 @@ def slow(folder: Path, seed: int) -> Findings:
     return found
 
 
+def end(folder: Path, seed: int) -> Findings:
+    """Let each of the first writes go wrong while the service is stopped, in three ways."""
+    return fail_at_the_end(folder, seed, (FAIL, KILL, TEAR)[seed % 3], after=seed // 3)
+
+
 def on_postgres(server: Server) -> dict[str, Rounds]:
     """Return the attacks that need a database."""
 
@@ -91,6 +97,7 @@ def on_disks() -> dict[str, Rounds]:
         "reads": Rounds(lambda folder, k: fail_once(folder, k, READ, after=k), 20),
         "kills": Rounds(lambda folder, k: end_at(folder, k, KILL, after=2 * k), 60),
         "tears": Rounds(lambda folder, k: end_at(folder, k, TEAR, after=2 * k), 60),
+        "ends": Rounds(end, 45),
         "slow": Rounds(slow, 6),
         "limit": Rounds(fill_by_limit, 8),
     }
@@ -191,7 +198,11 @@ def main() -> int:
         fine = True
         for name in given.only or attacks:
             began = time.monotonic()
-            fine = report(name, attacks[name](), time.monotonic() - began) and fine
+            try:
+                found = attacks[name]()
+            except Exception as error:  # the others are still to be tried
+                found = Findings(problems=[f"ended: {error!r}"])
+            fine = report(name, found, time.monotonic() - began) and fine
     if _hash_now() != SOURCES_HASH:
         print(
             "The sources were edited meanwhile, so replays may differ because of that. Run it again."

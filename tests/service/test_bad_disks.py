@@ -5,8 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.disk_attacks import end_at, fail_once, fill_by_limit, held_commits, slow_commits
-from support.faulty_disk import KILL, SYNC, TEAR, WRITE
+from support.disk_attacks import (
+    end_at,
+    fail_at_the_end,
+    fail_once,
+    fill_by_limit,
+    held_commits,
+    slow_commits,
+)
+from support.faulty_disk import FAIL, KILL, SYNC, TEAR, WRITE
 from support.service_load import MANY
 
 from structured_bandits.service.writer import MOST_QUEUED
@@ -35,6 +42,17 @@ def test_a_write_that_was_cut_off_takes_nothing_with_it(
     tmp_path: Path, action: int, after: int
 ) -> None:
     found = end_at(tmp_path, seed=after, action=action, after=after)
+    assert found.problems == []
+    assert found.met == 1
+
+
+@pytest.mark.parametrize(
+    ("action", "after"), [(FAIL, 0), (TEAR, 3), (KILL, 12)], ids=["fail", "tear", "kill"]
+)
+def test_an_end_that_fails_leaves_what_was_acknowledged(
+    tmp_path: Path, action: int, after: int
+) -> None:
+    found = fail_at_the_end(tmp_path, seed=after, action=action, after=after)
     assert found.problems == []
     assert found.met == 1
 

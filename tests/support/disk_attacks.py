@@ -46,6 +46,22 @@ def end_at(folder: Path, seed: int, action: int, after: int) -> Findings:
         return siege.findings()
 
 
+def fail_at_the_end(folder: Path, seed: int, action: int, after: int) -> Findings:
+    """Let a write go wrong while the service is stopped: it saves its state and tidies up its file."""
+    disk = FaultyDisk(folder, diary=True)
+    with ServiceProcess(folder, environment=disk.environment) as service:
+        siege = Siege(service, seed)
+        siege.load_for(SOME)
+        disk.plan(WRITE, action, errno.EIO, after, times=1)
+        siege.load(service.stop)
+        siege.met += disk.met
+        disk.heal()
+        siege.forgotten += disk.cut_power(Path(service.store), siege.random)
+        service.start()
+        siege.check()
+        return siege.findings()
+
+
 def _cut_power(siege: Siege, disk: FaultyDisk) -> None:
     """End the process under load, and let the disk forget what it had not promised to keep."""
     siege.load(lambda: (time.sleep(siege.random.uniform(0.0, SOME)), siege.service.kill()))

@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from threading import Event, Thread
-from typing import Any
 
 import numpy as np
+from support.bare_life import NoPast
 from support.service_process import MEANS, SHOP, Client, ServiceProcess
 from support.siege import Findings
 
@@ -106,22 +106,6 @@ def _growth(memory: list[int]) -> Iterator[str]:
         yield f"memory: it grew from {early / MEBIBYTE:.1f} to {late / MEBIBYTE:.1f} MiB"
 
 
-class NoPast:
-    """The past of a life of which each decision is told at once: nothing is ever looked up."""
-
-    def outcome(self, decision: int) -> Any:
-        """Return what became of a decision."""
-        return
-
-    def late(self, decision: int) -> Any:
-        """Return a reward that came late."""
-        return
-
-    def by_key(self, key: str) -> Any:
-        """Return what was asked for under a key."""
-        return
-
-
 def live(seed: int, right: bool) -> tuple[bool, bool]:
     """Play a life on a random table, whose truth is a model or not; did the alarm ring?
 
@@ -146,7 +130,7 @@ def live(seed: int, right: bool) -> tuple[bool, bool]:
     for at in range(1, PULLS + 1):
         asked = life.ask(Wanted(1, None, None, defer=False), at)
         reward = float(rng.random() < truth[asked.arm])
-        life.tell([(asked.decision or 0, reward)], at, NoPast())
+        life.tell(life.judge([(asked.decision or 0, reward)], NoPast()), at)
         rows += life.take_fresh()
         if life.refuted:
             break

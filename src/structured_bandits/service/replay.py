@@ -58,7 +58,8 @@ def restore(store: Store, row: VersionRow, spec: Spec) -> Restored:
 
     Raises StoreError if the log itself is damaged.
     """
-    warnings: list[str] = []
+    first = store.last_start(row.id, 1)
+    warnings = [] if first is None else _specified(first, spec)
     for saved in store.snapshots(row.id):
         try:
             return _replayed(store, row, spec, saved, warnings)

@@ -105,7 +105,7 @@ class TableStore(ABC):
 
     def last_start(self, version: int, seq: int) -> Event | None:
         """Return the last `start` up to row `seq`."""
-        return self._event(sql.LAST_START, version, seq)
+        return self._event(sql.LAST_START, version, version, seq)
 
     def snapshots(self, version: int) -> list[Saved]:
         """Return the snapshots of a version, the newest first."""
