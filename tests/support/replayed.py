@@ -113,7 +113,7 @@ class Replayed:
             self._learn: 1,
             self._park: 1,
             self._pause: 0.5,
-            self._version: 0.4,
+            self._version: 0.8,
             self._wait: 2,
             self._snapshot: 1,
             self._restart: 1.5,
