@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from structured_bandits.errors import FileFormatError
+from structured_bandits.errors import FileFormatError, StructuredBanditsError
 from structured_bandits.structures.base import Structure, are_indices
 from structured_bandits.structures.files.load import load_structure
 from structured_bandits.structures.files.toml import OF_FILE, build_structure, check_keys
@@ -18,7 +18,12 @@ DEEPEST = 20  # files that include files
 
 def structure_of(table: Any) -> Structure:
     """Return the structure that a table describes; files are not read."""
-    return build_structure(table, "structure", Path(), _no_files)
+    try:
+        return build_structure(table, "structure", Path(), _no_files)
+    except StructuredBanditsError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:  # a value that no check has foreseen
+        raise FileFormatError(f"structure: {error}") from None
 
 
 def _no_files(path: Path, place: str, said: Mapping[str, Any]) -> Structure:
