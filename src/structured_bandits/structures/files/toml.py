@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,12 +129,14 @@ def check_keys(
     table: Mapping[str, Any], place: str, needed: tuple[str, ...], optional: tuple[str, ...]
 ) -> None:
     """Raise if a key is unknown or missing."""
-    accepted = (*needed, *optional)
+    accepted = tuple(dict.fromkeys((*needed, *optional)))
     unknown = [key for key in table if key not in accepted]
     missing = [key for key in needed if key not in table]
     if unknown:
+        near = get_close_matches(unknown[0], accepted, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
         raise FileFormatError(
-            f"{place}, {unknown[0]!r}: unknown; accepted are {', '.join(accepted)}"
+            f"{place}, {unknown[0]!r}: unknown; accepted are {', '.join(accepted)}{meant}"
         )
     if missing:
         raise FileFormatError(f"{place}: {missing[0]!r} is missing")
