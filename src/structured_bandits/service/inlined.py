@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,12 @@ from typing import Any
 from structured_bandits.errors import FileFormatError, StructuredBanditsError
 from structured_bandits.structures.base import Structure, are_indices
 from structured_bandits.structures.files.load import load_structure
-from structured_bandits.structures.files.toml import OF_FILE, build_structure, check_keys
+from structured_bandits.structures.files.toml import (
+    OF_FILE,
+    build_structure,
+    check_keys,
+    read_toml,
+)
 from structured_bandits.structures.finite.structure import FiniteStructure
 
 DEEPEST = 20  # files that include files
@@ -70,7 +74,7 @@ def _content(table: dict[str, Any], folder: Path, place: str, depth: int) -> dic
     structure = load_structure(path, **said)  # raises if something is wrong with the file
     if isinstance(structure, FiniteStructure) and path.suffix.lower() == ".csv":
         return _table_of(structure, said)
-    content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    content = read_toml(path)
     content.setdefault("kind", "curves")
     inlined: dict[str, Any] = _inlined(content, path.parent, place, depth + 1)
     return inlined

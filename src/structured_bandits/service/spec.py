@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from structured_bandits.policies.base import POLICIES
 from structured_bandits.policies.guarded import usual_fallback
 from structured_bandits.service.inlined import inlined_structure, structure_of
 from structured_bandits.structures.base import Structure, index_of
-from structured_bandits.structures.files.toml import check_keys
+from structured_bandits.structures.files.toml import check_keys, read_toml
 
 with needs("The service", extra="serve"):
     import msgspec
@@ -118,14 +117,7 @@ def checked_name(name: str) -> str:
 
 def read_spec(path: Path) -> dict[str, Any]:
     """Read a TOML file; return it as a specification, with the files it names read into it."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except tomllib.TOMLDecodeError as error:
-        raise FileFormatError(f"{path}: {error}; expected TOML") from None
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
-    except RecursionError:
-        raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
+    content = read_toml(path)
     if "structure" not in content:
         raise FileFormatError(f"{path}: 'structure' is missing")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
@@ -123,6 +124,24 @@ def _finished(build: Callable[..., Structure], table: Mapping[str, Any], place: 
     structure = build() if "factors" in table else build(**rewards)
     structure = intersection(structure, wanted) if wanted else structure
     return scaled(structure, table["factors"], **rewards) if "factors" in table else structure
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what is written in a TOML file; raises FileFormatError if it is none."""
+    try:
+        return toml_of(path, path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
+
+
+def toml_of(path: Path, text: str) -> dict[str, Any]:
+    """Return what the text of a TOML file says; raises FileFormatError if it is none."""
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:  # also of numbers with too many digits
+        raise FileFormatError(f"{path}: {error}; expected TOML") from None
+    except RecursionError:
+        raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
 
 
 def check_keys(
