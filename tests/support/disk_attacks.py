@@ -87,7 +87,7 @@ def held_commits(folder: Path, seed: int) -> tuple[Findings, int]:
     """Hold a sync until a request is refused; return also how many rows waited at most."""
     disk = FaultyDisk(folder)
     with ServiceProcess(folder, environment=disk.environment) as service:
-        siege = Siege(service, seed, weights={"tell_many": 1.0, "send_again": 1.0}, clients=12)
+        siege = Siege(service, seed, weights={"tell_many": 1.0}, clients=12)
         with service.client() as client:
             for worker in siege.workers:
                 worker.ask_many(client)
