@@ -51,7 +51,7 @@ def run_policy(experiment: Experiment, name: str, options: RunOptions) -> Result
     path = result_path(experiment, name, options)
     if path.exists():
         return _load(path, path.stem)
-    result = _play(experiment, name, options)
+    result = play_policy(experiment, name, options)
     result.info["key"] = path.stem
     make_folder(path.parent)
     result.save(path)
@@ -129,10 +129,11 @@ def _load(path: Path, name: str) -> Result:
 
 def compile_for(experiment: Experiment, name: str) -> None:
     """Compile what a policy of an experiment needs, by playing a single pull."""
-    _play(replace(experiment, horizon=1), name, RunOptions(Path(), runs=1, workers=1))
+    play_policy(replace(experiment, horizon=1), name, RunOptions(Path(), runs=1, workers=1))
 
 
-def _play(experiment: Experiment, name: str, options: RunOptions) -> Result:
+def play_policy(experiment: Experiment, name: str, options: RunOptions) -> Result:
+    """Play the runs of one policy of an experiment."""
     how: dict[str, Any] = {
         "runs": options.runs_of(experiment),
         "first_run": options.first,

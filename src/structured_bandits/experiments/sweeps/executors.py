@@ -1,0 +1,103 @@
+"""Who plays a sweep: processes on this machine, or a cluster of dask."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import connection
+from typing import Any, NamedTuple
+
+from structured_bandits.errors import ParameterError
+from structured_bandits.extras import needs
+from structured_bandits.simulation.workers import core_count
+
+LOCAL = "local"
+PATIENCE = 30.0  # seconds that a cluster has to answer, and to be there again once it was lost
+RETRIES = 5  # of a task whose worker was lost; it has not failed, so one more machine may try
+FAILURES = 10  # workers that may be lost with a task before dask gives it up
+
+
+class Crew(NamedTuple):
+    """An executor, and how many tasks it does at the same time."""
+
+    executor: Executor
+    slots: int
+
+
+@contextmanager
+def processes(workers: int | None) -> Iterator[Crew]:
+    """Yield processes on this machine, one for each core unless told otherwise."""
+    count = workers or core_count()
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin)
+    try:
+        yield Crew(pool, count)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)  # what is being played is written first
+
+
+def _begin() -> None:
+    """Leave Ctrl-C to the main process, and end with it, however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def cluster(address: str, workers: int | None) -> Iterator[Crew]:
+    """Yield a cluster of dask: the one at an address, or one of this machine's own ("local")."""
+    with needs("A cluster", extra="cluster"):
+        import dask
+        from distributed import Client, LocalCluster
+
+    settings = {"distributed.scheduler.allowed-failures": FAILURES}
+    with dask.config.set(settings):
+        if address == LOCAL:
+            count = workers or core_count()
+            own = LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=count, threads_per_worker=1, dashboard_address=None
+            )
+            with own, Client(own) as client:  # type: ignore[no-untyped-call]
+                yield Crew(_executor(client), count)
+            return
+        try:
+            client = Client(address, timeout=PATIENCE)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise ParameterError(
+                f"cluster={address!r}: no scheduler answers there ({error}); expected {LOCAL!r} or an "
+                "address such as tcp://10.0.0.1:8786"
+            ) from None
+        with client:
+            yield Crew(_executor(client), workers or _slots(client))
+
+
+def _executor(client: Any) -> Executor:
+    executor: Executor = client.get_executor(pure=False, retries=RETRIES)
+    return executor
+
+
+def _slots(client: Any) -> int:
+    """Return how many tasks the workers of a cluster do at the same time; waits for the first one."""
+    client.wait_for_workers(1, timeout=PATIENCE)
+    return max(1, sum(client.nthreads().values()))
+
+
+def is_loss(error: BaseException) -> bool:
+    """Does an error say that workers, or the cluster, are gone? Then what is missing is played again."""
+    if isinstance(error, (BrokenExecutor, CancelledError)):
+        return True
+    names = {each.__name__ for each in type(error).__mro__}
+    return bool(
+        names & {"CommClosedError", "KilledWorker", "FutureCancelledError", "SchedulerLost"}
+    )

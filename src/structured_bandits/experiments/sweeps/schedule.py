@@ -1,0 +1,78 @@
+"""Which runs go into which task, and how long the rest will take.
+
+Handing over a task and writing a file take milliseconds, so a task should take seconds: long runs are
+cut into several tasks, and short ones of several points go together. How long a run takes is learned
+from those that were played, for each policy and horizon; of a new kind a few runs are played first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+
+from structured_bandits.experiments.sweeps.grid import Point
+from structured_bandits.experiments.sweeps.tasks import Piece, Played
+
+SECONDS = 2.0  # that a task should take
+FIRST = 8  # runs of a kind that nobody has timed
+PIECES = 200  # in a task at most
+RECENT = 0.5  # weight of the last timing
+
+
+class Schedule:
+    """The runs that nobody plays yet."""
+
+    def __init__(
+        self, points: Sequence[Point], missing: Mapping[int, Sequence[range]], slots: int
+    ) -> None:
+        self._kinds = {each.number: (each.policy, each.experiment.horizon) for each in points}
+        self._left: deque[Piece] = deque()
+        self._runs: Counter[tuple[str, int]] = Counter()  # that are left, by kind
+        self._costs: dict[tuple[str, int], float] = {}  # seconds a run, by kind
+        self._slots = slots
+        self.add(Piece(point, runs) for point, several in missing.items() for runs in several)
+
+    def add(self, pieces: Iterable[Piece]) -> None:
+        """Add runs that somebody has to play."""
+        for piece in pieces:
+            self._left.append(piece)
+            self._runs[self._kinds[piece.point]] += len(piece.runs)
+
+    @property
+    def runs_left(self) -> int:
+        """How many runs nobody plays yet."""
+        return self._runs.total()
+
+    def take(self) -> list[Piece]:
+        """Return the pieces of the next task; none if nothing is left."""
+        pieces: list[Piece] = []
+        room = min(SECONDS, max(0.1, 0.25 * (self.seconds_left() or SECONDS)))
+        while self._left and room > 0.0 and len(pieces) < PIECES:
+            piece = self._left.popleft()
+            cost = self._costs.get(self._kinds[piece.point])
+            if cost is None and pieces:
+                self._left.appendleft(piece)
+                break
+            fits = FIRST if cost is None else max(1, int(room / cost))
+            now, later = piece.runs[:fits], piece.runs[fits:]
+            if later:
+                self._left.appendleft(Piece(piece.point, later))
+            pieces.append(Piece(piece.point, now))
+            self._runs[self._kinds[piece.point]] -= len(now)
+            room = 0.0 if cost is None else room - cost * len(now)
+        return pieces
+
+    def learn(self, played: Iterable[Played]) -> None:
+        """Learn how long runs take."""
+        for (point, runs), seconds in played:
+            if seconds > 0.0:
+                kind, cost = self._kinds[point], seconds / len(runs)
+                known = self._costs.get(kind, cost)
+                self._costs[kind] = (1.0 - RECENT) * known + RECENT * cost
+
+    def seconds_left(self) -> float | None:
+        """Return how long the runs that are left will take; None as long as nobody knows."""
+        left = {kind: runs for kind, runs in self._runs.items() if runs}
+        if any(kind not in self._costs for kind in left):
+            return None
+        return sum(self._costs[kind] * runs for kind, runs in left.items()) / self._slots
