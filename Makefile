@@ -10,6 +10,8 @@
 # make docs        the documentation as a site in docs/_build/html
 # make soak        false alarms on 20 structures; ten minutes of random cases of each policy against its oracle
 #                  (POLICIES="SUCB IDS": of these)
+# make soak-service the decision service under attack for an hour: crashes, bad disks, rivals, memory, alarms
+#                  (ATTACKS="--minutes 5 --only crashes": shorter, or only some)
 # make clean       removes what the others made
 #
 # All of them set up .venv first; a machine needs Python >= 3.11 and make, nothing else.
@@ -20,7 +22,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: reproduce demo test test-lowest test-pre lint bench versions theorems verdicts docs soak clean
+.PHONY: reproduce demo test test-lowest test-pre lint bench versions theorems verdicts docs soak soak-service clean
 
 reproduce: $(READY)
 	$(BIN)/structured-bandits reproduce
@@ -71,6 +73,7 @@ bench: $(READY)
 	PYTHONPATH=tests $(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/same_tapes.py
 	$(BIN)/python benchmarks/bounds.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/service.py --quick
 	PYTHONPATH=tests $(BIN)/python benchmarks/reproduce.py
 	$(BIN)/python benchmarks/page.py
 
@@ -91,6 +94,9 @@ docs: $(READY)
 soak: $(READY)
 	PYTHONPATH=tests $(BIN)/python tools/false_alarms.py
 	PYTHONPATH=tests $(BIN)/python tools/soak.py $(POLICIES)
+
+soak-service: $(READY)
+	PYTHONPATH=tests $(BIN)/python tools/soak_service.py $(ATTACKS)
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -40,6 +40,7 @@ def rows_into(file: str) -> Callable[[float], None]:
     connection = sqlite3.connect(file, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
     connection.execute("CREATE TABLE reward(id INTEGER PRIMARY KEY, value REAL NOT NULL)")
 
     def write(value: float) -> None:

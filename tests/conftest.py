@@ -1,4 +1,4 @@
-"""Says at the end of a run if tests had no browser to open pages in, or no PostgreSQL to start."""
+"""Says at the end of a run if tests had no browser, no PostgreSQL to start, or no bad disks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.browser import find_browser
+from support.faulty_disk import can_make_disks
 from support.postgres_server import find_postgres
 
 BROWSER = (
@@ -17,6 +18,9 @@ POSTGRES = (
     "the store in PostgreSQL was not tested: no server found. "
     "Debian: apt-get install postgresql; elsewhere put its initdb on PATH"
 )
+DISKS = (
+    "the service was not tested on bad disks: that needs Linux and gcc. Debian: apt-get install gcc"
+)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # after the summaries of all others
@@ -26,3 +30,5 @@ def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
         terminalreporter.write_line(BROWSER, yellow=True)
     if find_postgres() is None:
         terminalreporter.write_line(POSTGRES, yellow=True)
+    if not can_make_disks():
+        terminalreporter.write_line(DISKS, yellow=True)

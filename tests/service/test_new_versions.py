@@ -133,6 +133,7 @@ def test_an_edited_specification_is_found(shop: Shop, edit: str) -> None:
     with sqlite3.connect(shop.path) as connection:
         assert connection.execute(edit).rowcount == 1
     shop.begin()
+    assert "specification" in shop.owner.find(NAME).warnings[0]  # which the dashboard shows
     found = shop.verdicts()
     assert {each.exit_code for each in found} == {1}
     assert "specification" in found[0].differs[0]

@@ -349,7 +349,7 @@ INDEXES = {
     sql.OUTCOME: ("outcome", (1, 5)),
     sql.LATE: ("late", (1, 5)),
     sql.BY_KEY: ("request", (1, "k5")),
-    sql.LAST_START: ("start", (1, 4000)),
+    sql.LAST_START: ("start", (1, 1, 4000)),
 }
 
 

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.postgres_server import find_postgres
 
+from structured_bandits.service import statements as sql
 from structured_bandits.service.events import Event, damages, first_link, link
 from structured_bandits.service.postgres import PostgresStore
 from structured_bandits.service.sqlite import SqliteStore
@@ -198,6 +199,31 @@ def test_the_last_start_before_a_row_is_found(place: Place) -> None:
     store = place.owner(replace(START, events=rows))
     found = [store.last_start(1, seq) for seq in range(6)]
     assert [event.seq if event else None for event in found] == [None, 1, 1, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("statement", "index", "values"),
+    [
+        (sql.EVENTS, "PRIMARY KEY (version=? AND seq>?)", (1, 5, 10)),
+        (sql.OUTCOME, "INDEX outcome (version=? AND decision=?)", (1, 5)),
+        (sql.LATE, "INDEX late (version=? AND decision=?)", (1, 5)),
+        (sql.BY_KEY, "INDEX request (version=? AND key=?)", (1, "k")),
+        (sql.LAST_START, "INDEX start (version=? AND seq<?)", (1, 1, 4000)),
+    ],
+    ids=["events", "outcome", "late", "key", "start"],
+)
+def test_sqlite_never_reads_the_whole_log(
+    tmp_path: Path, statement: str, index: str, values: tuple[Any, ...]
+) -> None:
+    store = SqliteStore(tmp_path / "x.db")
+    store.claim()
+    store.close()
+    connection = sqlite3.connect(store.path)
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
+    connection.close()
+    assert any(f"USING {index}" in step for step in plan), plan
+    assert not any("(version=?)" in step or "SCAN" in step for step in plan), plan
+    assert "PRIMARY KEY (version=? AND seq<?)" not in str(plan)
 
 
 def test_pages_follow_each_other_without_gap_or_overlap(place: Place) -> None:

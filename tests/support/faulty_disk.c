@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum { WRITE = 1, SYNC = 2, READ = 4 };
-enum { NOTHING, FAIL, SLEEP, KILL, TEAR };
+enum { NOTHING, FAIL, SLEEP, KILL, TEAR, HOLD };
 
 static struct {
     int64_t calls;   /* which calls are meant: a sum of WRITE, SYNC, READ */
@@ -47,6 +47,14 @@ __attribute__((constructor)) static void begin(void)
 }
 
 /* 'd' for the database, 'w' for its write-ahead log, 0 for all other files. */
+static char kind_of_name(const char *name)
+{
+    const char *last = strrchr(name, '/');
+    if (last && !strcmp(last, "/bandits.db"))
+        return 'd';
+    return last && !strcmp(last, "/bandits.db-wal") ? 'w' : 0;
+}
+
 static char kind_of(int file)
 {
     char link[64], name[4096];
@@ -55,10 +63,7 @@ static char kind_of(int file)
     if (length < 0)
         return 0;
     name[length] = 0;
-    char *last = strrchr(name, '/');
-    if (last && !strcmp(last, "/bandits.db"))
-        return 'd';
-    return last && !strcmp(last, "/bandits.db-wal") ? 'w' : 0;
+    return kind_of_name(name);
 }
 
 /* What is to happen to this call. */
@@ -83,6 +88,8 @@ static int64_t fate(int file, int64_t call)
         usleep(plan->number);
     if (action == KILL)
         kill(getpid(), SIGKILL);
+    while (action == HOLD && *(volatile int64_t *)&plan->action == HOLD)
+        usleep(1000);
     return action;
 }
 
@@ -140,6 +147,7 @@ static int synced(const char *name, int file)
 {
     int (*real)(int) = dlsym(RTLD_NEXT, name);
     if (fate(file, SYNC) == FAIL) {
+        note('F', file, "", 0, 0);
         errno = plan->number;
         return -1;
     }
@@ -151,6 +159,19 @@ static int synced(const char *name, int file)
 int fsync(int file) { return synced("fsync", file); }
 
 int fdatasync(int file) { return synced("fdatasync", file); }
+
+int unlink(const char *name)
+{
+    int (*real)(const char *) = dlsym(RTLD_NEXT, "unlink");
+    char kind = kind_of_name(name);
+    if (diary >= 0 && kind) {
+        char entry[32] = {'U', kind};
+        pthread_mutex_lock(&lock);
+        (void)!write(diary, entry, sizeof entry);
+        pthread_mutex_unlock(&lock);
+    }
+    return real(name);
+}
 
 static ssize_t got(const char *name, int file, void *to, size_t length, off_t place)
 {

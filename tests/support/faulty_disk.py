@@ -6,6 +6,7 @@ import mmap
 import shutil
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -13,14 +14,14 @@ from typing import NamedTuple
 
 SOURCE = Path(__file__).with_name("faulty_disk.c")
 WRITE, SYNC, READ = 1, 2, 4
-FAIL, SLEEP, KILL, TEAR = 1, 2, 3, 4
+FAIL, SLEEP, KILL, TEAR, HOLD = 1, 2, 3, 4, 5  # HOLD: until it is healed
 FOR_EVER = 2**62
 FIELDS = "14q"  # of the page that both sides see
 
 
-def need_compiler() -> bool:
-    """False if there is no compiler: the test then returns, and conftest.py says so at the end."""
-    return shutil.which("gcc") is not None
+def can_make_disks() -> bool:
+    """Can this machine load the library? If not, conftest.py says so at the end."""
+    return sys.platform == "linux" and shutil.which("gcc") is not None
 
 
 class FaultyDisk:
@@ -69,15 +70,17 @@ class FaultyDisk:
     def cut_power(self, store: Path, random: Random) -> int:
         """Let the files of a store be what a loss of power may leave; return how many writes are gone.
 
-        A write that was not followed by a sync of its file may be there or not, each by itself.
+        A write that was not followed by a sync of its file may be there or not, each by itself. So may
+        one that was followed by a sync that failed: later syncs need not write it, as Linux does.
         """
         gone = 0
         for kind, path in (("d", store), ("w", store.with_name(store.name + "-wal"))):
-            writes = _unsynced(self.diary, kind)
-            if writes and path.exists():
-                kept = [write for write in writes if random.random() < 0.5]
+            writes, uncertain = _uncertain(self.diary, kind)
+            if uncertain and path.exists():
+                lost = {place for place in sorted(uncertain) if random.random() < 0.5}
+                kept = [write for place, write in enumerate(writes) if place not in lost]
                 path.write_bytes(_rewritten(path.read_bytes(), writes, kept))
-                gone += len(writes) - len(kept)
+                gone += len(lost)
         store.with_name(store.name + "-shm").unlink(missing_ok=True)  # it is memory, not disk
         self.diary.unlink(missing_ok=True)
         return gone
@@ -92,13 +95,24 @@ class Write(NamedTuple):
     size: int
 
 
-def _unsynced(diary: Path, kind: str) -> list[Write]:
-    """Return the writes to a file after its last sync."""
+def _uncertain(diary: Path, kind: str) -> tuple[list[Write], set[int]]:
+    """Return the writes to a file, and the places of those that no sync has made certain."""
     writes: list[Write] = []
+    waiting: set[int] = set()
+    doubtful: set[int] = set()
     for what, each, write in _entries(diary.read_bytes()):
-        if each == kind:
-            writes = [] if what == "S" else [*writes, write]
-    return writes
+        if each != kind:
+            continue
+        if what == "W":
+            waiting.add(len(writes))
+            writes.append(write)
+        elif what == "U":  # the file was removed
+            writes, waiting, doubtful = [], set(), set()
+        else:
+            doubtful |= waiting if what == "F" else set()
+            waiting = set()
+    first = min(waiting | doubtful, default=len(writes))
+    return writes[first:], {place - first for place in waiting | doubtful}
 
 
 def _entries(content: bytes) -> Iterator[tuple[str, str, Write]]:

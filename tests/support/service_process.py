@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import structured_bandits
-from structured_bandits.service.replay import Verdict, verify
-from structured_bandits.service.served import spec_of
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.checking import check_store
+from structured_bandits.service.replay import Verdict
+from structured_bandits.service.server import open_store
 
 SOURCES = str(Path(structured_bandits.__file__).parents[1])
 PATIENCE = 60.0  # seconds in which a process must answer or end; usually one is enough
@@ -53,6 +53,12 @@ class Client:
         self._address = urlsplit(url).netloc
         self._timeout = timeout
         self._connection: HTTPConnection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.hang_up()
 
     def call(self, method: str, path: str, content: Any = None, **headers: str) -> Answer:
         """Send a request and wait for its answer; raises LostError if none comes."""
@@ -89,10 +95,12 @@ class Client:
         except (OSError, HTTPException) as error:
             self.hang_up()
             raise LostError(repr(error)) from error
-        kind = response.headers.get("content-type", "")
-        plain = json.loads(body) if kind.partition(";")[0].endswith("json") else body.decode()
-        if kind.startswith("application/x-ndjson"):
+        kind = response.headers.get("content-type", "").partition(";")[0]
+        plain: Any = body.decode()
+        if kind == "application/x-ndjson":
             plain = [json.loads(line) for line in body.splitlines()]
+        elif kind.endswith("json"):
+            plain = json.loads(body)
         return Answer(response.status, plain, dict(response.headers))
 
     def hang_up(self) -> None:
@@ -105,6 +113,8 @@ class Client:
 class ServiceProcess:
     """A server with its store in a folder; it can be killed and started again.
 
+    `store` is the address of another place for it, and `options` are added to the command,
+    such as files in the folder.
     `environment` is added to that of the test, such as LD_PRELOAD. What the server says is in `said`.
     """
 
@@ -112,15 +122,17 @@ class ServiceProcess:
         self,
         folder: Path,
         *,
+        store: str | None = None,
+        options: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
-        prepare: Callable[[], None] | None = None,
     ) -> None:
         self.folder = folder
-        self.store = folder / "bandits.db"
+        self.store = store or str(folder / "bandits.db")
         self.said = folder / "said.txt"
         self.url = ""
+        self.greeting: list[str] = []  # the lines that it prints until it serves
         self.environment = dict(environment or {})
-        self._prepare = prepare  # runs in the new process before the command does
+        self._options = options
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -143,32 +155,38 @@ class ServiceProcess:
 
     def start(self) -> float:
         """Start the command and wait until it serves; return how many seconds that took."""
+        assert self._process is None
         began = time.monotonic()
         self._process = self.launch()
-        self.url = self._url_of(self._process)
+        try:
+            self.url = self._url_of(self._process)
+        except BaseException:  # nobody would end it then
+            self.kill()
+            raise
         return time.monotonic() - began
 
     def launch(self) -> subprocess.Popen[str]:
         """Start the command, without waiting."""
         command = [sys.executable, "-m", "structured_bandits", "serve"]
-        command += ["--store", str(self.store), "--port", "0"]
+        command += ["--store", self.store, "--port", "0", *self._options]
         environment = {**os.environ, "PYTHONPATH": SOURCES, **self.environment}
         with self.said.open("a") as said:
             return subprocess.Popen(
                 command,
+                cwd=self.folder,
                 env=environment,
                 stdout=subprocess.PIPE,
                 stderr=said,
                 text=True,
-                preexec_fn=self._prepare,
             )
 
     def _url_of(self, process: subprocess.Popen[str]) -> str:
         assert process.stdout is not None
+        self.greeting = []
         for line in _lines(process, time.monotonic() + PATIENCE):
+            self.greeting.append(line)
             if line.startswith("serving on "):
                 return line.removeprefix("serving on ").strip()
-        self.kill()
         raise AssertionError(f"the service did not start: {self.said.read_text()[-2000:]}")
 
     def client(self, timeout: float = PATIENCE) -> Client:
@@ -207,21 +225,24 @@ class ServiceProcess:
 
     def verdicts(self) -> list[Verdict]:
         """Check the whole log: its chain, its accounting and every decision."""
-        store = SqliteStore(self.store, readonly=True)
+        store = open_store(self.store, readonly=True)
         try:
-            return [
-                verify(store, row, spec_of(store, row), decisions=True) for row in store.versions()
-            ]
+            return [checked.verdict for checked in check_store(store, (), decisions=True)]
         finally:
             store.close()
 
 
-def _lines(process: subprocess.Popen[str], end: float) -> Any:
-    """Yield lines as they come, until the process ends or the time is over."""
+def _lines(process: subprocess.Popen[str], end: float) -> Iterator[str]:
+    """Yield lines as they come, until the process ends or the time is over.
+
+    Reads the pipe itself: a line that Python has read ahead would not be seen by `select`.
+    """
     assert process.stdout is not None
+    pipe, begun = process.stdout.fileno(), b""
     while (left := end - time.monotonic()) > 0:
-        if select.select([process.stdout], [], [], left)[0]:
-            line = process.stdout.readline()
-            if not line:
+        if select.select([pipe], [], [], left)[0]:
+            read = os.read(pipe, 65536)
+            if not read:
                 return
-            yield line
+            *lines, begun = (begun + read).split(b"\n")
+            yield from (f"{line.decode()}\n" for line in lines)

@@ -60,14 +60,14 @@ class WaitingResults:
     def __len__(self) -> int:
         return self._waiting
 
-    def columns(self) -> dict[str, list[int] | list[float]]:
-        """Return what waits, column by column."""
+    def columns(self) -> tuple[list[int], list[int], list[float]]:
+        """Return what waits: ids, arms and rewards."""
         rows = [row for row in range(self._start, len(self._arms)) if self._arms[row] != NOTHING]
-        return {
-            "id": [self._first + row for row in rows],
-            "arm": [self._arms[row] for row in rows],
-            "reward": [self._rewards[row] for row in rows],
-        }
+        return (
+            [self._first + row for row in rows],
+            [self._arms[row] for row in rows],
+            [self._rewards[row] for row in rows],
+        )
 
     def _clear(self, first: int) -> None:
         del self._arms[:], self._rewards[:]

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+import numpy as np
+
 ANSWERED = -1  # instead of an arm
 
 #: Why an arm was given: it is the plan's next, rewards were out and so it went beyond the plan, none of
@@ -100,23 +102,18 @@ class PendingDecisions:
     def __iter__(self) -> Iterator[Pending]:
         return (self._at(place) for place, arm in enumerate(self.arms) if arm != ANSWERED)
 
-    def columns(self) -> dict[str, list[int]]:
+    def columns(self) -> dict[str, array[int]]:
         """Return what is out, column by column."""
         self._compact()
-        return {
-            "id": self.ids.tolist(),
-            "arm": self.arms.tolist(),
-            "plan": self.plans.tolist(),
-            "reason": self.reasons.tolist(),
-        }
+        return {"id": self.ids, "arm": self.arms, "plan": self.plans, "reason": self.reasons}
 
     def _at(self, place: int) -> Pending:
         return Pending(self.ids[place], self.arms[place], self.plans[place], self.reasons[place])
 
     def _compact(self) -> None:
-        kept = [place for place, arm in enumerate(self.arms) if arm != ANSWERED]
-        if len(kept) < len(self.arms):
+        if self._answered:
+            out = np.asarray(self.arms) != ANSWERED
             for name in ("ids", "arms", "plans", "reasons"):
                 column = getattr(self, name)
-                setattr(self, name, array(column.typecode, (column[place] for place in kept)))
+                setattr(self, name, array(column.typecode, np.asarray(column)[out].tobytes()))
         self._answered = self._front = 0

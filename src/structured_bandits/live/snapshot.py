@@ -19,6 +19,8 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.errors import FileFormatError, RewardError
 from structured_bandits.live.ahead import LookAhead
+from structured_bandits.live.columns import packed, unpacked
+from structured_bandits.live.in_order import WaitingResults
 from structured_bandits.live.learned import learned_arrays, names_learned
 from structured_bandits.live.pending import PLAN, REASONS
 from structured_bandits.live.results import check_squares, checked_results, checked_reward
@@ -62,12 +64,17 @@ def to_snapshot(agent: Agent) -> str:
         "order": agent.order,
         "parked": list(agent.parked),
         "counters": {name: getattr(agent, f"_{name}") for name in COUNTERS},
-        "pending": agent._pending.columns(),
-        "waiting": agent._waiting.columns(),
+        "pending": {name: packed(each) for name, each in agent._pending.columns().items()},
+        "waiting": _packed_waiting(agent._waiting),
         "generator": agent._rng.bit_generator.state,
     }
     text = _canonical(content)
     return f'{{"{MARK}":{VERSION},"checksum":"{_checksum(text)}","content":{text}}}'
+
+
+def _packed_waiting(waiting: WaitingResults) -> dict[str, Any]:
+    ids, arms, rewards = waiting.columns()
+    return {"id": packed(ids), "arm": packed(arms), "reward": rewards}
 
 
 def from_snapshot(agent: Agent, text: str) -> None:
@@ -305,7 +312,7 @@ def _restore_settled(agent: Agent, sums: dict[str, Any], waiting: dict[str, Any]
 
 
 def _columns(saved: dict[str, Any], names: tuple[str, ...]) -> list[Ints]:
-    columns = [np.array(_wholes(name, saved[name]), dtype=np.int64) for name in names]
+    columns = [unpacked(name, saved[name]) for name in names]
     if len({len(column) for column in columns}) > 1:
         raise ValueError("decisions: columns of different lengths")
     return columns

@@ -8,7 +8,15 @@ from urllib.parse import parse_qsl
 
 from structured_bandits.extras import needs
 from structured_bandits.service.auth import Role
-from structured_bandits.service.endpoints import ENDPOINTS, NDJSON, Call, Endpoint, Reply, encoded
+from structured_bandits.service.endpoints import (
+    ALL,
+    ENDPOINTS,
+    NDJSON,
+    Call,
+    Endpoint,
+    Reply,
+    encoded,
+)
 from structured_bandits.service.guard import caller_of
 from structured_bandits.service.hosts import Hosts, Proxies
 from structured_bandits.service.limits import Buckets
@@ -33,6 +41,7 @@ with needs("The service", extra="serve"):
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 JSON = b"application/json"
+OFTEN = ("ask", "tell")  # endpoints of an experiment, labelled like the ends of their paths
 
 
 class Answering:
@@ -59,7 +68,8 @@ class Answering:
                 raise
             await send_problem(send, problem)
             return
-        await _send(send, reply, _header(scope, b"if-none-match"))
+        known = None if reply.etag is None else _header(scope, b"if-none-match")
+        await _send(send, reply, known)
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply:
         endpoint, owner = self.endpoint, self.owner
@@ -70,7 +80,8 @@ class Answering:
         elif endpoint.role is not None:
             caller.require(endpoint.role, path.get("name"))
         content = await self._content(scope, receive)
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        asked = scope["query_string"]
+        query = dict(parse_qsl(asked.decode("latin-1"))) if asked else {}
         if endpoint.method == "GET":  # nothing is shown that a loss of power could undo
             await owner.written()
         reply = endpoint.does(Call(owner, caller, path, query, content))
@@ -90,6 +101,30 @@ class Answering:
                     type=self.endpoint.takes,
                 )  # so that the key is checked like one in the body
         return content
+
+
+class Shortcut:
+    """Hands asks and tells to their endpoints at once; all else goes through the routes.
+
+    The router, and what stands before it to answer errors, take a tenth of the time of such a request.
+    What an endpoint does not answer itself, `watch.py` does.
+    """
+
+    def __init__(self, routed: ASGIApp, often: dict[str, Answering]) -> None:
+        self.routed = routed
+        self.often = often
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            start, _, rest = scope["path"].partition(f"{ALL}/")
+            name, _, label = rest.partition("/")
+            endpoint = self.often.get(label)
+            if endpoint is not None and name and not start:
+                scope["path_params"] = {"name": name}
+                await endpoint(scope, receive, send)
+                return
+        await self.routed(scope, receive, send)
 
 
 def _header(scope: Scope, name: bytes) -> str | None:
@@ -126,15 +161,16 @@ def application(
     """Return the service: its endpoints, its description, its metrics and its pages."""
     routes: list[BaseRoute] = [
         Route(endpoint.path, Answering(owner, endpoint), methods=[endpoint.method])
-        for endpoint in sorted(ENDPOINTS, key=lambda each: each.label not in ("ask", "tell"))
+        for endpoint in ENDPOINTS
     ]
     routes.append(Route("/v1/openapi.json", _described, methods=["GET"]))
     routes.append(Route("/metrics", _metrics_of(owner), methods=["GET"]))
     routes += pages
     handlers = {HTTPException: _refused, HttpProblem: _said, Exception: _said}
     app = Starlette(routes=routes, exception_handlers=handlers)
+    often = {each.label: Answering(owner, each) for each in ENDPOINTS if each.label in OFTEN}
     return protected(
-        app,
+        Shortcut(app, often),
         tokens=owner.tokens,
         hosts=hosts,
         metrics=owner.metrics,

@@ -9,7 +9,7 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.live.words import counted
 from structured_bandits.service.replay import Verdict, verify
 from structured_bandits.service.served import spec_of
-from structured_bandits.service.store import Store
+from structured_bandits.service.store import Store, StoreError, VersionRow
 
 
 class Checked(NamedTuple):
@@ -47,7 +47,16 @@ def check_store(store: Store, names: Sequence[str], decisions: bool) -> Iterator
     for row in store.versions():
         name = experiments[row.experiment]
         if not names or name in names:
-            yield Checked(name, row.number, verify(store, row, spec_of(store, row), decisions))
+            yield Checked(name, row.number, _verdict(store, row, decisions))
+
+
+def _verdict(store: Store, row: VersionRow, decisions: bool) -> Verdict:
+    """Check one version; without its specification nothing of it can be right."""
+    try:
+        spec = spec_of(store, row)
+    except StoreError as error:
+        return Verdict(0, [], 0, 0, [str(error)])
+    return verify(store, row, spec, decisions)
 
 
 def exit_code(verdicts: Sequence[Verdict]) -> int:

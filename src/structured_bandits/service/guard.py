@@ -202,8 +202,10 @@ def _bearer(head: dict[bytes, str]) -> str | None:
 
 def _cookie(head: dict[bytes, str], https: bool) -> str | None:
     """Return the token of the cookie; None if there is no such cookie."""
+    if b"cookie" not in head:
+        return None
     wanted = cookie_name(https)
-    for part in head.get(b"cookie", "").replace(",", ";").split(";"):
+    for part in head[b"cookie"].replace(",", ";").split(";"):
         name, _, value = part.strip().partition("=")
         if name == wanted:
             return value

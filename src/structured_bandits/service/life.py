@@ -440,8 +440,8 @@ class Life:
     ) -> Event:
         """Make the next row of the log."""
         at = max(at, self.at)
-        bare = Event(self.seq + 1, kind, at, decision, n, arm, value, key, body)
-        event = bare._replace(chain=link(self.chain, bare))
+        row = (self.seq + 1, kind, at, decision, n, arm, value, key, body)
+        event = Event(*row, link(self.chain, Event(*row)))
         self._advance(event)
         self.fresh.append(event)
         return event

@@ -76,6 +76,8 @@ def restore_life(spec: Spec, uid: str, state: bytes) -> Life:
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']!r}")
         return _restored(spec, uid, content)
+    except FileFormatError:  # whole, but of a policy with other parameters
+        raise
     except (KeyError, TypeError, ValueError, zlib.error, msgspec.MsgspecError) as error:
         raise FileFormatError(f"the snapshot is damaged: {type(error).__name__} {error}") from None
 

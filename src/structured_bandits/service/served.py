@@ -7,12 +7,13 @@ import secrets
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.service.life import Life
 from structured_bandits.service.past import PastOf
 from structured_bandits.service.problems import NotFound
 from structured_bandits.service.spec import Spec, build_spec
-from structured_bandits.service.store import ExperimentRow, Store, VersionRow
+from structured_bandits.service.store import ExperimentRow, Store, StoreError, VersionRow
 
 with needs("The service", extra="serve"):
     import msgspec
@@ -99,7 +100,15 @@ class Served:
 
 
 def spec_of(store: Store, row: VersionRow) -> Spec:
-    """Return the specification of a version: as it was written, with its structure."""
-    plain = msgspec.json.decode(row.spec)
-    plain["structure"] = msgspec.json.decode(store.structure(row.structure))
-    return build_spec(plain)
+    """Return the specification of a version: as it was written, with its structure.
+
+    Raises StoreError if it cannot be read any more.
+    """
+    try:
+        plain = msgspec.json.decode(row.spec)
+        plain["structure"] = msgspec.json.decode(store.structure(row.structure))
+        return build_spec(plain)
+    except (StructuredBanditsError, msgspec.MsgspecError, TypeError) as error:
+        raise StoreError(
+            f"version {row.number}: its specification or structure cannot be read: {error}"
+        ) from error

@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -79,6 +80,10 @@ class SqliteStore(TableStore):
     def close(self) -> None:
         """Close the file and give up the lock."""
         if self._writer is not None:
+            # SQLite would leave all to the last connection, and those that read cannot do it. Then
+            # somebody who copies the file without the log beside it would have next to nothing.
+            with suppress(sqlite3.Error):  # on a broken disk the log stays as it is
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             self._writer.close()
             self._writer = None
         if self._lock is not None:
@@ -94,6 +99,8 @@ class SqliteStore(TableStore):
         copy = sqlite3.connect(target)
         try:
             self._readers.get().backup(copy)
+            # One file that can be read anywhere; a write-ahead log needs a folder that can be written.
+            copy.execute("PRAGMA journal_mode = DELETE")
         finally:
             copy.close()
 

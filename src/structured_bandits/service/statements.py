@@ -79,9 +79,9 @@ OUTCOME = (
 )
 LATE = f"SELECT {COLUMNS} FROM event WHERE version = ? AND decision = ? AND kind = 'late'"
 BY_KEY = f"SELECT {COLUMNS} FROM event WHERE version = ? AND key = ?"
-LAST_START = (
-    f"SELECT {COLUMNS} FROM event WHERE version = ? AND kind = 'start' AND seq <= ? "
-    "ORDER BY seq DESC LIMIT 1"
+LAST_START = (  # looked up by itself: SQLite would else read the log backwards, all of it
+    f"SELECT {COLUMNS} FROM event WHERE version = ? AND seq = "
+    "(SELECT MAX(seq) FROM event WHERE version = ? AND kind = 'start' AND seq <= ?)"
 )
 SNAPSHOTS = (
     "SELECT version, seq, digest, state, anchor FROM snapshot WHERE version = ? ORDER BY seq DESC"

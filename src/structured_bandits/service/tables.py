@@ -57,8 +57,8 @@ class TableStore(ABC):
         """Raise if it cannot be read as a store of this library."""
         try:
             found = self._meta("schema")
-        except StoreError:
-            found = None
+        except StoreError as error:  # no such table, or no leave to read it
+            raise StoreError(f"{error}; perhaps it was not made by structured-bandits") from None
         if statements_from(self.where, found):
             raise StoreError(
                 f"{self.where}: an older version has written it; `serve` brings it up to date"
@@ -105,7 +105,7 @@ class TableStore(ABC):
 
     def last_start(self, version: int, seq: int) -> Event | None:
         """Return the last `start` up to row `seq`."""
-        return self._event(sql.LAST_START, version, seq)
+        return self._event(sql.LAST_START, version, version, seq)
 
     def snapshots(self, version: int) -> list[Saved]:
         """Return the snapshots of a version, the newest first."""

@@ -1,0 +1,71 @@
+"""A short life whose log has rows of most kinds and two snapshots: for tests that damage or upgrade it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from support.owned import NAME, TABLE, Shop
+
+from structured_bandits.service import messages as m
+
+SPEC: dict[str, Any] = {
+    "structure": TABLE,
+    "policy": {"kind": "SAE"},
+    "horizon": 10_000,
+    "order": "drawn",
+    "seed": 7,
+    "default_arm": "tea",
+    "control": {"arm": "tea", "share": 0.1},
+}
+
+
+def play(shop: Shop, rounds: int, reward: float = 0.5) -> None:
+    """Ask and tell, a few decisions at a time."""
+    for number in range(rounds):
+        asked = shop.ask(n=1 + number % 3).content.decisions
+        shop.tell(*((each.id, reward) for each in asked))
+
+
+def snapshot(shop: Shop) -> None:
+    """Save the state as an orderly end would."""
+    shop.owner._snapshot(shop.owner.find(NAME).current)
+    shop.owner.writer.write_now()
+
+
+def live(folder: Path) -> Path:
+    """Let much happen, and end it as a loss of power would; return the file of the store.
+
+    Nineteen rows or so follow the last snapshot.
+    """
+    shop = Shop(folder)
+    shop.create(SPEC)
+    play(shop, 3)
+    shop.ask(key="a visitor")
+    snapshot(shop)
+    shop.call(lambda owner: owner.park(NAME, m.Park(arm="cocoa")))
+    play(shop, 3, 1.0)
+    snapshot(shop)
+    first = shop.ask_one()
+    shop.call(lambda owner: owner.cancel(NAME, m.Named(id=first.id)))
+    learned = m.Learn(pulls=[2, 1, 0], sums=[1.0, 0.5, 0.0], key="a log")
+    shop.call(lambda owner: owner.learn(NAME, learned))
+    batch = shop.call(lambda owner: owner.hand_out(NAME, m.HandOut(limit=5))).content
+    sums = [0.5 * pulls for pulls in batch.pulls]
+    results = m.BatchResults(pulls=batch.pulls, sums=sums, key="a part")
+    shop.call(lambda owner: owner.results(NAME, batch.id, results))
+    shop.call(lambda owner: owner.pause(NAME, True))
+    shop.ask(key="in the pause")
+    shop.call(lambda owner: owner.pause(NAME, False))
+    play(shop, 4, 0.25)
+    shop.drop()
+    return whole(shop.path)
+
+
+def whole(path: Path) -> Path:
+    """Let a store be in one file, which can be copied."""
+    with closing(sqlite3.connect(path)) as store:
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
