@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PANELS = 40
-COLUMNS = 5
+COLUMNS = 4
 WIDTH, HEIGHT = 2.3, 1.9  # inches of a panel
 LETTERS = 8  # points
 
@@ -43,8 +43,25 @@ def panels_of(
     return [(", ".join(map(str, key)), group) for key, group in groups]
 
 
+def short(axis: str) -> str:
+    """Return the name of an axis as a figure shows it.
+
+    >>> short("policies.*.alpha"), short("policies.SAE.beta"), short("horizon")
+    ('alpha', 'beta of SAE', 'horizon')
+    """
+    place, _, rest = axis.partition(".")
+    if place != "policies":
+        return axis
+    policy, _, parameter = rest.partition(".")
+    return parameter if policy == "*" else f"{parameter} of {policy}"
+
+
 def draw_sweep(
-    summary: pandas.DataFrame, parameters: Sequence[str], settings: Sequence[str], runs: int
+    summary: pandas.DataFrame,
+    parameters: Sequence[str],
+    settings: Sequence[str],
+    runs: int,
+    most_columns: int = COLUMNS,
 ) -> Figure:
     """Return the figure of a sweep, from its summary.
 
@@ -56,7 +73,7 @@ def draw_sweep(
 
     x = across(summary, parameters, settings)
     panels = panels_of(summary, settings, x)[:MOST_PANELS]
-    columns = min(COLUMNS, len(panels)) if len(panels) > 1 else 1
+    columns = min(most_columns, len(panels))
     rows = math.ceil(len(panels) / columns)
     width, height = (WIDTH, HEIGHT) if len(panels) > 1 else (5.0, 3.4)
     figure = Figure(figsize=(width * columns, height * rows + 0.5), layout="constrained")
@@ -75,11 +92,11 @@ def draw_sweep(
             handles,
             labels,
             loc="outside upper center",
-            ncols=min(6, len(labels)),
+            ncols=min(2 * columns, len(labels)),
             fontsize=LETTERS,
             frameon=False,
         )
-        figure.supxlabel(plain(x), fontsize=LETTERS)
+        figure.supxlabel(plain(short(x)), fontsize=LETTERS)
     figure.supylabel(f"regret at the end, mean of {runs:,} runs", fontsize=LETTERS)
     return figure
 

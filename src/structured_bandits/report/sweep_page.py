@@ -5,8 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from structured_bandits.plots.small_multiples import MOST_PANELS, across, draw_sweep, panels_of
-from structured_bandits.report.figures import inline_svg, save_figure
+from structured_bandits.plots.small_multiples import (
+    MOST_PANELS,
+    across,
+    draw_sweep,
+    panels_of,
+    short,
+)
+from structured_bandits.report.figures import inline_svg, save_figure, svg_text
 from structured_bandits.report.page import facts_html, table_html, text_html, whole_page
 from structured_bandits.text_tables import number
 from structured_bandits.writing import make_folder, write_whole
@@ -28,9 +34,13 @@ def write_sweep_page(
 ) -> None:
     """Write the page beside the figure's own files; `axes` are those of policies, and the others."""
     parameters, settings = axes
-    figure = draw_sweep(summary, parameters, settings, runs)
     make_folder(path.parent / "figures")
-    svg = inline_svg(save_figure(figure, path.parent, "sweep"))
+    wide = save_figure(draw_sweep(summary, parameters, settings, runs), path.parent, "sweep")
+    narrow = svg_text(draw_sweep(summary, parameters, settings, runs, most_columns=2))  # for phones
+    svg = "".join(
+        f'<div class="{kind}">{inline_svg(text)}</div>'
+        for kind, text in (("wide", wide), ("narrow", narrow))
+    )
     body = [
         f"<h1>{text_html(title)}</h1>",
         f"<p>{len(summary):,} points, {runs:,} runs of each. A point is a policy with a value of every "
@@ -45,7 +55,7 @@ def write_sweep_page(
 
 
 def _best_html(best: pandas.DataFrame, parameters: tuple[str, ...]) -> str:
-    heads = ("policy", *parameters, "mean regret", "best in")
+    heads = ("policy", *map(short, parameters), "mean regret", "best in")
     rows = [
         [
             str(row["policy"]),
@@ -74,14 +84,22 @@ def _figure_html(
     shaded = " Shaded: the 95 % interval of the mean." if x is not None else ""
     return (
         '<section id="settings"><h2>Each setting</h2>'
-        f'<figure class="regret" id="sweep">{svg}<figcaption>Mean regret at the end.{shaded} Where '
+        f'<figure class="panels" id="sweep">{svg}<figcaption>Mean regret at the end.{shaded} Where '
         "other parameters vary too, the lowest mean is drawn; a level line is a policy that the axis "
         f"does not concern.{left_out}</figcaption></figure></section>"
     )
 
 
 def _points_html(summary: pandas.DataFrame, axes: tuple[str, ...]) -> str:
-    heads = ("point", "policy", *axes, "mean regret", "95 % interval", "median", "95 % quantile")
+    heads = (
+        "point",
+        "policy",
+        *map(short, axes),
+        "mean regret",
+        "95 % interval",
+        "median",
+        "95 % quantile",
+    )
     rows = [
         [
             str(point),
@@ -96,7 +114,10 @@ def _points_html(summary: pandas.DataFrame, axes: tuple[str, ...]) -> str:
     ]
     more = len(summary) - len(rows)
     note = f"<p>{more:,} more points are in summary.csv.</p>" if more > 0 else ""
-    return f'<section id="points"><h2>Every point</h2>{table_html(heads, rows)}{note}</section>'
+    return (
+        '<section id="points"><h2>Every point</h2><details><summary>Show the table</summary>'
+        f"{table_html(heads, rows)}{note}</details></section>"
+    )
 
 
 def _value(value: Any) -> str:
