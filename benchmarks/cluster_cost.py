@@ -45,6 +45,8 @@ FILES = 200
 RUNS = 100  # in a file of this measurement
 MANY = 1_000  # the workers on paper
 KEPT = 0.95  # of their time, for runs
+LENGTHS = (0.5, 1.0, 2.0, 5.0, 10.0)  # seconds of a task
+POINTS = 300  # of a sweep on paper
 
 SWEEP = {
     "title": "Cost",
@@ -150,17 +152,30 @@ def cost_of_looking(waiting: int) -> float:
     return (time.perf_counter() - began) / 20
 
 
-def on_paper(task: float, file: float) -> None:
-    """Print how long tasks must be for many workers; `task` is the cost where all tasks pass."""
-    spared = KEPT / (1.0 - KEPT)
-    alone = spared * file
-    together = MANY * task
-    print(f"on paper, {MANY:,} workers, {KEPT:.0%} of their time for runs:")
-    print(f"  a worker also writes files:         tasks of at least {alone:.2f} s")
-    print(f"  all tasks pass one process:         tasks of at least {together:.2f} s")
-    needed = max(alone, together)
+def kept(task: float, file: float, seconds: float) -> float:
+    """Return the share of their time that many workers spend on runs, if a task has so many seconds.
+
+    A worker spends `seconds` on runs and `file` on writing. All tasks pass one process, which spends
+    `task` on each; if more come than it can pass on, workers wait.
+    """
+    return min(1.0, seconds / (MANY * task)) * seconds / (seconds + file)
+
+
+def on_paper(task: float, file: float, point: float) -> None:
+    """Print how long tasks must be for many workers, and how long a sweep."""
+    print(f"on paper, {MANY:,} workers:")
+    for seconds in LENGTHS:
+        busy = min(1.0, MANY * task / seconds)
+        share = kept(task, file, seconds)
+        print(
+            f"  tasks of {seconds:>4} s: {share:.1%} of their time for runs, scheduler {busy:.0%} busy"
+        )
+    needed = next(n / 100 for n in range(1, 10_000) if kept(task, file, n / 100) >= KEPT)
+    print(f"  {KEPT:.0%} need tasks of {needed:.2f} s, {MANY / needed:,.0f} files a second")
+    end = POINTS * point
+    least = end * KEPT / (1.0 - KEPT)
     print(
-        f"  so tasks must take {needed:.2f} s; then there are {MANY / needed:,.0f} files a second"
+        f"  {POINTS} points end with {end:.0f} s in one process: {KEPT:.0%} if they play {least:.0f} s"
     )
 
 
@@ -183,8 +198,9 @@ def main() -> None:
         print(f"a file of {RUNS} runs: {1e3 * file:.2f} ms")
         look = cost_of_looking(IN_FLIGHT * MANY)
         print(f"a look at {IN_FLIGHT * MANY:,} tasks that are out: {1e3 * look:.1f} ms")
-        print(f"the end, each point: {1e3 * cost_of_points(grid, folder):.0f} ms")
-        on_paper(dearest, file)
+        point = cost_of_points(grid, folder)
+        print(f"the end, each point: {1e3 * point:.0f} ms")
+        on_paper(dearest, file, point)
 
 
 if __name__ == "__main__":
