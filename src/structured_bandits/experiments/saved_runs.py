@@ -40,6 +40,7 @@ class RunOptions:
     brief: bool = (
         False  # keep only what claims need: regret at a tenth, half and the end; no e-values
     )
+    progress: bool | None = None  # None: a bar if standard error is a terminal
 
     def runs_of(self, experiment: Experiment) -> int:
         """Return the number of runs of an experiment."""
@@ -140,6 +141,7 @@ def play_policy(experiment: Experiment, name: str, options: RunOptions) -> Resul
         "seed": options.seed,
         "checkpoints": experiment.checkpoints,
         "workers": options.workers or core_count(),
+        "progress": options.progress,
     }
     if options.brief:
         end = experiment.horizon

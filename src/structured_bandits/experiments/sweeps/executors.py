@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import connection
@@ -18,15 +18,15 @@ from structured_bandits.simulation.workers import core_count
 
 LOCAL = "local"
 PATIENCE = 30.0  # seconds that a cluster has to answer, and to be there again once it was lost
-RETRIES = 5  # of a task whose worker was lost; it has not failed, so one more machine may try
+RETRIES = 5  # of a task that failed: another machine may see the folder, or have room
 FAILURES = 10  # workers that may be lost with a task before dask gives it up
 
 
 class Crew(NamedTuple):
-    """An executor, and how many tasks it does at the same time."""
+    """An executor, and how many tasks it does at the same time: now, for workers come and go."""
 
-    executor: Executor
-    slots: int
+    executor: Any
+    slots: Callable[[], int]
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def processes(workers: int | None) -> Iterator[Crew]:
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin)
     try:
-        yield Crew(pool, count)
+        yield Crew(pool, lambda: count)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)  # what is being played is written first
 
@@ -69,7 +69,7 @@ def cluster(address: str, workers: int | None) -> Iterator[Crew]:
                 n_workers=count, threads_per_worker=1, dashboard_address=None
             )
             with own, Client(own) as client:  # type: ignore[no-untyped-call]
-                yield Crew(_executor(client), count)
+                yield Crew(_executor(client), lambda: count)
             return
         try:
             client = Client(address, timeout=PATIENCE)  # type: ignore[no-untyped-call]
@@ -79,7 +79,7 @@ def cluster(address: str, workers: int | None) -> Iterator[Crew]:
                 "address such as tcp://10.0.0.1:8786"
             ) from None
         with client:
-            yield Crew(_executor(client), workers or _slots(client))
+            yield Crew(_executor(client), lambda: workers or _slots(client))
 
 
 def _executor(client: Any) -> Executor:
@@ -88,9 +88,15 @@ def _executor(client: Any) -> Executor:
 
 
 def _slots(client: Any) -> int:
-    """Return how many tasks the workers of a cluster do at the same time; waits for the first one."""
-    client.wait_for_workers(1, timeout=PATIENCE)
-    return max(1, sum(client.nthreads().values()))
+    """Return how many tasks the workers of a cluster do at the same time, 0 if there are none yet."""
+    if client.status in ("closing", "closed"):  # its scheduler was lost and did not come back
+        raise BrokenExecutor("the scheduler is gone")
+    try:
+        return sum(client.nthreads().values()) if client.status == "running" else 0
+    except (
+        OSError
+    ):  # the connection is lost, and with it the tasks: whoever waits for them hears of it
+        return 0
 
 
 def is_loss(error: BaseException) -> bool:

@@ -73,7 +73,7 @@ def _play(out: Path, point: Point, runs: range) -> float:
         return 0.0
     _compile_once(point.experiment, point.policy)
     began = time.perf_counter()
-    options = RunOptions(out, len(runs), point.seed, workers=1, first=runs.start)
+    options = RunOptions(out, len(runs), point.seed, 1, first=runs.start, progress=False)
     result = play_policy(point.experiment, point.policy, options)
     result.info["key"] = point.key
     save_part(result, path)
@@ -91,7 +91,8 @@ def _compile_once(experiment: Experiment, policy: str) -> None:
         f"{name} {each if isinstance(each, str) else type(each)}" for name, each in spec.items()
     )
     structure = getattr(getattr(problem, "structure", None), "kind", "drawn")
-    kind = (*words, structure, str(experiment.plain.get("rewards")))
+    said = (name for name, each in experiment.plain.items() if each is not None)  # such as a delay
+    kind = (*words, structure, str(experiment.plain.get("rewards")), *said)
     if kind in _compiled:
         return
     with _turn():
@@ -101,18 +102,20 @@ def _compile_once(experiment: Experiment, policy: str) -> None:
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """Wait for one's turn among the processes of this user on this machine."""
-    try:
+    """Wait for one's turn among the processes of this user on this machine.
+
+    The file lies where others may write too: a link there is not followed, and where it cannot be
+    opened, each compiles for itself.
+    """
+    lock = None
+    with suppress(ImportError, OSError):  # Windows has no fcntl
         import fcntl
-    except ImportError:  # there is none on Windows: then each compiles for itself
-        yield
-        return
-    owner = os.getuid()
-    place = Path(tempfile.gettempdir()) / f"structured-bandits-{owner}.lock"
-    with place.open("w") as lock:
+
+        place = Path(tempfile.gettempdir()) / f"structured-bandits-{os.getuid()}.lock"
+        lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_UN)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)  # this lets the next one in
