@@ -61,7 +61,9 @@ class Schedule:
             pieces.append(Piece(piece.point, now))
             self._runs[self._kinds[piece.point]] -= len(now)
             self._under_way[self._kinds[piece.point]] += len(now)
-            room = 0.0 if cost is None else room - cost * len(now)
+            if cost is None or later:
+                break  # another piece of this point would only be another file
+            room -= cost * len(now)
         return pieces
 
     def learn(self, played: Iterable[Played]) -> None:

@@ -1,0 +1,100 @@
+"""Sweeps that are killed, interrupted or lose their workers: the same results, and nothing twice."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.slow_sweep import SLOW_POINTS, SlowSweep
+
+import structured_bandits as sb
+
+RUNS = 60
+PAUSE = 0.02  # seconds of a run
+LOST = "workers were lost (BrokenProcessPool); going on with what is missing"
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> SlowSweep:
+    return SlowSweep(tmp_path, RUNS, PAUSE)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest of the sweep, played by threads of this process."""
+    own = SlowSweep(tmp_path_factory.mktemp("undisturbed"), RUNS, PAUSE)
+    with ThreadPoolExecutor(4) as threads:
+        return sb.sweep(own.file, own.out, executor=threads, allow_code=True).digest
+
+
+def test_a_sweep_that_is_killed_twice_and_interrupted_once(
+    slow: SlowSweep, undisturbed: str
+) -> None:
+    rng = np.random.default_rng(17)
+    total = 6 * RUNS
+    for end in ("killed", "killed again", "interrupted"):
+        missing, played = slow.missing(), slow.count()
+        aim = missing - int(rng.integers(1, 1 + total // 6))  # at a random moment
+        with slow.process("--workers", "2") as process:
+            before = slow.files()
+            process.until(lambda aim=aim: slow.missing() < aim)
+            assert len(process.workers()) == 2
+            if end == "interrupted":
+                assert process.interrupt() == 130
+            else:
+                process.kill()
+        files = slow.files()
+        assert {name: files[name] for name in before} == before  # nothing was written again
+        assert 0 < slow.missing() < missing
+        assert slow.count() > played
+        with pytest.raises(
+            sb.FileFormatError, match="are not complete; start the sweep again, it goes"
+        ):
+            sb.load_sweep(slow.out)
+    said = slow.said.read_text()
+    assert said.count("stopped; the same command goes on with the runs that are missing") == 1
+    assert "Traceback" not in said
+    left, played = slow.missing_slow(), slow.count()
+    with slow.process("--workers", "2") as process:
+        assert process.wait() == 0, slow.said.read_text()
+    assert slow.count() - played == left  # just the runs that had no file
+    assert sb.load_sweep(slow.out).digest == undisturbed
+    assert sorted(slow.files()) == [
+        f"point={point}/runs-0-{RUNS - 1}.parquet" for point in range(6)
+    ]
+    assert list(slow.out.rglob("*.part")) == []
+    assert (slow.out / "report.html").is_file()
+
+
+def test_a_worker_that_is_killed(slow: SlowSweep, undisturbed: str) -> None:
+    with slow.process("--workers", "2") as process:
+        for losses in (1, 2):
+            missing = slow.missing()
+            process.until(lambda missing=missing: slow.missing() < missing)
+            finished = slow.files()
+            process.workers()[0].kill()
+            process.until(lambda losses=losses: slow.said.read_text().count(LOST) == losses)
+            files = slow.files()
+            assert {name: files[name] for name in finished} == finished
+        assert process.wait() == 0, slow.said.read_text()
+    assert sb.load_sweep(slow.out).digest == undisturbed
+    lost = slow.count() - SLOW_POINTS * RUNS  # of the tasks that two workers had at hand, twice
+    assert 0 <= lost < SLOW_POINTS * RUNS
+    assert list(slow.out.rglob("*.part")) == []
+
+
+def test_workers_that_die_at_once_are_not_tried_for_ever(tmp_path: Path) -> None:
+    """A script without `if __name__ == "__main__":` plays itself in every worker."""
+    slow = SlowSweep(tmp_path, 2, 0.0)
+    (tmp_path / "slow_policy.py").write_text(
+        "import os\nfrom multiprocessing import parent_process\n"
+        "if parent_process():\n    os._exit(3)\n" + (tmp_path / "slow_policy.py").read_text()
+    )
+    with slow.process("--workers", "1") as process:
+        assert process.wait() == 2
+    assert (
+        "times in a row all workers ended before they had played anything" in slow.said.read_text()
+    )
+    assert "Traceback" not in slow.said.read_text()
