@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import connection
 from typing import Any, NamedTuple
@@ -62,14 +63,14 @@ def cluster(address: str, workers: int | None) -> Iterator[Crew]:
         from distributed import Client, LocalCluster
 
     settings = {"distributed.scheduler.allowed-failures": FAILURES}
-    with dask.config.set(settings):
+    with dask.config.set(settings), _quietly():
         if address == LOCAL:
             count = workers or core_count()
             own = LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=count, threads_per_worker=1, dashboard_address=None
             )
             with own, Client(own) as client:  # type: ignore[no-untyped-call]
-                yield Crew(_executor(client), lambda: count)
+                yield Crew(_Sender(client), lambda: count)
             return
         try:
             client = Client(address, timeout=PATIENCE)  # type: ignore[no-untyped-call]
@@ -79,12 +80,46 @@ def cluster(address: str, workers: int | None) -> Iterator[Crew]:
                 "address such as tcp://10.0.0.1:8786"
             ) from None
         with client:
-            yield Crew(_executor(client), lambda: workers or _slots(client))
+            yield Crew(_Sender(client), lambda: workers or _slots(client))
 
 
-def _executor(client: Any) -> Executor:
-    executor: Executor = client.get_executor(pure=False, retries=RETRIES)
-    return executor
+class _Sender(NamedTuple):
+    """Hands tasks to a client of dask.
+
+    Its own `client.get_executor()` forgets a future whose answer was on its way when the scheduler died,
+    and whoever waits for it waits for ever.
+    """
+
+    client: Any
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Return the future of a task."""
+        sent = self.client.submit(function, *arguments, pure=False, retries=RETRIES)
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()  # whoever gives up closes the client
+        self.client.loop.add_callback(self._answer, sent, future)
+        return future
+
+    async def _answer(self, sent: Any, future: Future[Any]) -> None:
+        """Tell a future what became of its task."""
+        try:
+            future.set_result(await self.client.gather(sent, asynchronous=True))
+        except BaseException as error:
+            if sent.status != "error":  # no answer came: cancelled, or the connection is lost
+                error = BrokenExecutor(f"{type(error).__name__}: {error}")
+            future.set_exception(error)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep dask's client from printing tracebacks where a scheduler is lost; we say so in a sentence."""
+    logger = logging.getLogger("distributed.client")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _slots(client: Any) -> int:
@@ -93,9 +128,7 @@ def _slots(client: Any) -> int:
         raise BrokenExecutor("the scheduler is gone")
     try:
         return sum(client.nthreads().values()) if client.status == "running" else 0
-    except (
-        OSError
-    ):  # the connection is lost, and with it the tasks: whoever waits for them hears of it
+    except OSError:  # the connection is lost: whoever waits for tasks hears of it
         return 0
 
 
@@ -103,7 +136,4 @@ def is_loss(error: BaseException) -> bool:
     """Does an error say that workers, or the cluster, are gone? Then what is missing is played again."""
     if isinstance(error, (BrokenExecutor, CancelledError)):
         return True
-    names = {each.__name__ for each in type(error).__mro__}
-    return bool(
-        names & {"CommClosedError", "KilledWorker", "FutureCancelledError", "SchedulerLost"}
-    )
+    return type(error).__name__ in ("CommClosedError", "KilledWorker")  # of dask

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from structured_bandits.errors import OutputError
+from structured_bandits.errors import MissingExtraError, OutputError, StructuredBanditsError
 from structured_bandits.experiments.saved_runs import RunOptions, compile_for, play_policy
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.experiments.sweeps import manifest
@@ -50,7 +50,19 @@ class Played(NamedTuple):
 
 
 def play_task(task: Task) -> list[Played]:
-    """Play and write what is missing of a task."""
+    """Play and write what is missing of a task.
+
+    Dask cannot send errors that belong to two families, such as ValueError and OSError, nor an error
+    that was raised while another such one was handled: all that arrives is a plain Exception.
+    """
+    try:
+        return _play_task(task)
+    except (OutputError, MissingExtraError) as error:
+        words = str(error)
+    raise StructuredBanditsError(words)
+
+
+def _play_task(task: Task) -> list[Played]:
     if task.sources != SOURCES_HASH:
         raise OutputError(
             "this worker has another version of structured-bandits than the process that sends it work; "
