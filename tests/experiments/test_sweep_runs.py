@@ -74,7 +74,7 @@ def expected() -> Iterator[tuple[str, dict[str, Any], sb.Result]]:
         ):
             table = sb.FiniteStructure(TABLES_OF_MEANS[case])
             own = {} if alpha is None else {"alpha": alpha}
-            policy: Any = sb.UCB(table.n_arms)
+            policy: Any = sb.UCB(table)
             if name == "SAE":
                 policy = sb.SAE(table, horizon=horizon, **own)
             world = sb.Bernoulli(table.means(0))
@@ -109,16 +109,14 @@ def test_seeds_are_a_sweep_of_their_own(tmp_path: Path, threads: Executor) -> No
     axes = {"seed": list(SEEDS)}
     out = sb.sweep({**SMALL, "sweep": axes}, tmp_path / "out", runs=5, seed=9, executor=threads)
     table = sb.FiniteStructure(MEANS)
-    policy = sb.UCB(3)
+    policy = sb.UCB(table)
     for point, seed in zip((2, 3), SEEDS, strict=True):
         world = sb.Bernoulli(table.means(0))
         again = sb.simulate({"UCB": policy}, world, 200, 5, seed=seed, checkpoints=20)
         check_equal(out.result(point), again)
 
 
-def test_random_structures_are_drawn_again_by_whoever_plays(
-    tmp_path: Path, threads: Executor
-) -> None:
+def test_random_structures_are_drawn_again_by_whoever_plays(tmp_path: Path) -> None:
     from structured_bandits.experiments.paper.structures import STRUCTURES
 
     content = {
@@ -127,7 +125,7 @@ def test_random_structures_are_drawn_again_by_whoever_plays(
         "policies": {"UCB": {}},
         "sweep": {"policies.UCB.alpha": [1.0, 2.0]},
     }
-    how: dict[str, Any] = {"executor": threads, "named": STRUCTURES}
+    how: dict[str, Any] = {"executor": Odd(), "named": STRUCTURES}
     first = sb.sweep(content, tmp_path / "parts", runs=5, **how)
     first = sb.sweep(content, tmp_path / "parts", runs=11, **how)
     assert first.digest == sb.sweep(content, tmp_path / "whole", runs=11, **how).digest
@@ -433,7 +431,7 @@ def test_best_against_plain_numbers(played: Sweep) -> None:
         {"truth": ["one", "two"]},  # no parameter, no number
         {"horizon": [10, 20]},
         {"policies.*.alpha": [0.5, 2.0], "policies.SAE.beta": [1.0, 2.0], "truth": ["one", "two"]},
-        {"policies.SAE.confidence": ["hoeffding", "kl"]},
+        {"policies.SAE.confidence": ["hoeffding"]},
         {"truth": ["one", [0.8, 0.3, 0.1]]},
     ],
     ids=lambda axes: ", ".join(axes),
