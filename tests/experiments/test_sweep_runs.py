@@ -62,8 +62,9 @@ def threads() -> Iterator[Executor]:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    """The small sweep, played by two processes."""
-    return sb.sweep(SMALL, tmp_path_factory.mktemp("sweeps") / "two", workers=2)
+    """The small sweep, played by threads of this process."""
+    with ThreadPoolExecutor(2) as pool:
+        return sb.sweep(SMALL, tmp_path_factory.mktemp("sweeps") / "played", executor=pool)
 
 
 def expected() -> Iterator[tuple[str, dict[str, Any], sb.Result]]:
@@ -140,18 +141,15 @@ class Odd(Executor):
         return future
 
 
-@pytest.mark.parametrize("who", ["one process", "threads", "processes", "odd"])
+@pytest.mark.parametrize("who", ["one process", "two processes", "a pool", "odd"])
 def test_whoever_plays_the_digest_is_the_same(played: Sweep, who: str, tmp_path: Path) -> None:
-    if who == "one process":
-        other = sb.sweep(SMALL, tmp_path / "out", workers=1)
+    if who == "a pool":
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            other = sb.sweep(SMALL, tmp_path / "out", executor=pool)
     elif who == "odd":
         other = sb.sweep(SMALL, tmp_path / "out", executor=Odd())
     else:
-        pool: Executor = ThreadPoolExecutor(3)
-        if who == "processes":
-            pool = ProcessPoolExecutor(2, mp_context=get_context("spawn"))
-        with pool:
-            other = sb.sweep(SMALL, tmp_path / "out", executor=pool)
+        other = sb.sweep(SMALL, tmp_path / "out", workers=1 if who == "one process" else 2)
     assert other.digest == played.digest
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == [
         "best.csv", "data", "figures", "points.parquet", "report.html", "summary.csv", "sweep.json",
@@ -321,7 +319,7 @@ def test_a_part_under_another_name_is_named_and_left_alone(played: Sweep, tmp_pa
         ({"runs": 0}, "runs=0"),
         ({"seed": -1}, "seed=-1"),
     ],
-    ids=str,
+    ids=["none", "less than none", "a number", "a class", "two", "no runs", "seed"],
 )
 def test_wrong_arguments_are_refused_before_anything_is_written(
     how: dict[str, Any], message: str, tmp_path: Path

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -95,19 +96,20 @@ class SlowSweep:
         path = os.pathsep.join((SOURCES, str(self.folder)))
         return {**os.environ, "PYTHONPATH": path, COUNTED: str(self.counted)}
 
+    @cached_property
     def grid(self) -> Grid:
-        """Return its points."""
+        """Its points."""
         return read_grid(self.file, allow_code=True)
 
     def missing(self) -> int:
         """Return how many runs have no file yet."""
         if not self.out.is_dir():
             return 6 * self.runs
-        return count_runs(missing_of(self.grid(), self.out))
+        return count_runs(missing_of(self.grid, self.out))
 
     def missing_slow(self) -> int:
         """Return how many runs of the slow policy have no file yet."""
-        missing = missing_of(self.grid(), self.out)
+        missing = missing_of(self.grid, self.out)
         return count_runs({point: missing.get(point, []) for point in range(SLOW_POINTS)})
 
     def count(self) -> int:
