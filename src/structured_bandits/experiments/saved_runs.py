@@ -128,9 +128,10 @@ def _load(path: Path, name: str) -> Result:
     return result
 
 
-def compile_for(experiment: Experiment, name: str) -> None:
+def compile_for(experiment: Experiment, name: str, progress: bool | None = None) -> None:
     """Compile what a policy of an experiment needs, by playing a single pull."""
-    play_policy(replace(experiment, horizon=1), name, RunOptions(Path(), runs=1, workers=1))
+    options = RunOptions(Path(), runs=1, workers=1, progress=progress)
+    play_policy(replace(experiment, horizon=1), name, options)
 
 
 def play_policy(experiment: Experiment, name: str, options: RunOptions) -> Result:

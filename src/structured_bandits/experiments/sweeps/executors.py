@@ -18,6 +18,7 @@ from structured_bandits.extras import needs
 from structured_bandits.simulation.workers import core_count
 
 LOCAL = "local"
+OWN_PAGE = "127.0.0.1:0"  # dask serves one in any case; not to other machines, and at any free port
 PATIENCE = 30.0  # seconds that a cluster has to answer, and to be there again once it was lost
 RETRIES = 5  # of a task that failed: another machine may see the folder, or have room
 FAILURES = 10  # workers that may be lost with a task before dask gives it up
@@ -67,7 +68,7 @@ def cluster(address: str, workers: int | None) -> Iterator[Crew]:
         if address == LOCAL:
             count = workers or core_count()
             own = LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=count, threads_per_worker=1, dashboard_address=None
+                n_workers=count, threads_per_worker=1, dashboard_address=OWN_PAGE
             )
             with own, Client(own) as client:  # type: ignore[no-untyped-call]
                 yield Crew(_Sender(client), lambda: count)

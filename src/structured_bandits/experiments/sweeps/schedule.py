@@ -26,18 +26,26 @@ class Schedule:
         self, points: Sequence[Point], missing: Mapping[int, Sequence[range]], slots: int
     ) -> None:
         self._kinds = {each.number: (each.policy, each.experiment.horizon) for each in points}
-        self._left: deque[Piece] = deque()
         self._runs: Counter[tuple[str, int]] = Counter()  # that are left, by kind
         self._under_way: Counter[tuple[str, int]] = Counter()  # that somebody plays, by kind
         self._costs: dict[tuple[str, int], float] = {}  # seconds a run, by kind
         self.slots = slots  # tasks that are done at the same time
-        self.add(Piece(point, runs) for point, several in missing.items() for runs in several)
-
-    def add(self, pieces: Iterable[Piece]) -> None:
-        """Add runs that somebody has to play."""
+        pieces = [Piece(point, runs) for point, several in missing.items() for runs in several]
+        self._left: deque[Piece] = deque(self._one_of_each_kind_first(pieces))
         for piece in pieces:
-            self._left.append(piece)
             self._runs[self._kinds[piece.point]] += len(piece.runs)
+
+    def _one_of_each_kind_first(self, pieces: Iterable[Piece]) -> list[Piece]:
+        """Return the pieces with a few runs of each kind in front: then the time left is soon known."""
+        first: dict[tuple[str, int], Piece] = {}
+        rest: list[Piece] = []
+        for point, runs in pieces:
+            kind = self._kinds[point]
+            if kind not in first:
+                first[kind], runs = Piece(point, runs[:FIRST]), runs[FIRST:]
+            if runs:
+                rest.append(Piece(point, runs))
+        return [*first.values(), *rest]
 
     @property
     def runs_left(self) -> int:

@@ -108,7 +108,7 @@ def _compile_once(experiment: Experiment, policy: str) -> None:
     if kind in _compiled:
         return
     with _turn():
-        compile_for(experiment, policy)
+        compile_for(experiment, policy, progress=False)
     _compiled.add(kind)
 
 
