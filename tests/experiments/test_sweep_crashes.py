@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import re
+import struct
+import termios
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +76,32 @@ def test_a_sweep_that_is_killed_twice_and_interrupted_once(
     ]
     assert list(slow.out.rglob("*.part")) == []
     assert (slow.out / "report.html").is_file()
+
+
+def test_in_a_terminal_there_is_one_bar(tmp_path: Path) -> None:
+    """Also while workers, whose standard error is the same terminal, play for a while."""
+    slow = SlowSweep(tmp_path, 10, 0.1)
+    main, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    seen = b""
+    with slow.process("--workers", "2", terminal=terminal) as process:
+        os.close(terminal)
+        with suppress(OSError):  # the other end is closed
+            while read := os.read(main, 65536):
+                seen += read
+        os.close(main)
+        assert process.wait() == 0
+    bars = {
+        line.split(":")[0] for line in seen.decode().split("\r") if "/" in line and "%|" in line
+    }
+    assert {re.sub(r"[\d.]+", "N", bar.strip()) for bar in bars} <= {
+        "preparing",
+        "compiling",
+        "about N s left",
+        "gathering",
+    }
+    assert "/60 " in seen.decode()
+    assert re.search(r"\d/(1|2|8) ", seen.decode()) is None  # a worker's own
 
 
 def test_a_worker_that_is_killed(slow: SlowSweep, undisturbed: str) -> None:

@@ -514,6 +514,17 @@ def test_a_schedule_knows_how_long_it_takes() -> None:
     assert schedule.seconds_left() == pytest.approx(0.2 * (2000 - FIRST - 40) / 20)
 
 
+def test_a_schedule_begins_with_a_few_runs_of_each_kind() -> None:
+    points = read_grid(SMALL).points  # two policies, two horizons
+    schedule = Schedule(points, {each.number: [range(100)] for each in points}, slots=2)
+    first = [schedule.take() for _ in range(4)]
+    assert [[piece.runs for piece in task] for task in first] == [[range(FIRST)]] * 4
+    assert [task[0].point for task in first] == [0, 2, 8, 9]
+    assert schedule.seconds_left() is None
+    schedule.learn([Played(task[0], 0.01 * FIRST) for task in first])
+    assert schedule.seconds_left() == pytest.approx(0.01 * (1200 - 4 * FIRST) / 2)
+
+
 def test_tasks_hold_many_short_pieces_and_get_smaller_at_the_end() -> None:
     points = read_grid({**SMALL, "sweep": {"seed": list(range(400))}}).points[:400]
     schedule = Schedule(points, {each.number: [range(2)] for each in points}, slots=1)
@@ -525,7 +536,7 @@ def test_tasks_hold_many_short_pieces_and_get_smaller_at_the_end() -> None:
     long.learn([Played(Piece(0, range(1)), 0.5)])
     sizes = []
     while pieces := long.take():
-        sizes.append(len(pieces[0].runs))
+        sizes.append(sum(len(piece.runs) for piece in pieces))
     assert sizes[0] == 2  # a quarter of what each of four workers has left
     assert sizes[-1] == 1
     assert sum(sizes) == 40

@@ -127,15 +127,15 @@ class SlowSweep:
             found[f"{path.parent.name}/{path.name}"] = (about.st_ino, about.st_mtime_ns)
         return found
 
-    def process(self, *options: str) -> SweepProcess:
-        """Return the command, started."""
-        return SweepProcess(self, options)
+    def process(self, *options: str, terminal: int | None = None) -> SweepProcess:
+        """Return the command, started; its standard error may be a terminal."""
+        return SweepProcess(self, options, terminal)
 
 
 class SweepProcess:
     """The command `structured-bandits sweep` as a process of its own, with all that it has started."""
 
-    def __init__(self, slow: SlowSweep, options: Sequence[str]) -> None:
+    def __init__(self, slow: SlowSweep, options: Sequence[str], terminal: int | None) -> None:
         self.slow = slow
         self._known: list[psutil.Process] = []
         command = [sys.executable, "-m", "structured_bandits", "sweep", str(slow.file)]
@@ -146,7 +146,7 @@ class SweepProcess:
                 cwd=slow.folder,
                 env=slow.environment,
                 stdout=said,
-                stderr=said,
+                stderr=said if terminal is None else terminal,
                 start_new_session=True,
             )
 
