@@ -40,6 +40,7 @@ class RunOptions:
     brief: bool = (
         False  # keep only what claims need: regret at a tenth, half and the end; no e-values
     )
+    progress: bool | None = None  # None: a bar if standard error is a terminal
 
     def runs_of(self, experiment: Experiment) -> int:
         """Return the number of runs of an experiment."""
@@ -127,9 +128,10 @@ def _load(path: Path, name: str) -> Result:
     return result
 
 
-def compile_for(experiment: Experiment, name: str) -> None:
+def compile_for(experiment: Experiment, name: str, progress: bool | None = None) -> None:
     """Compile what a policy of an experiment needs, by playing a single pull."""
-    play_policy(replace(experiment, horizon=1), name, RunOptions(Path(), runs=1, workers=1))
+    options = RunOptions(Path(), runs=1, workers=1, progress=progress)
+    play_policy(replace(experiment, horizon=1), name, options)
 
 
 def play_policy(experiment: Experiment, name: str, options: RunOptions) -> Result:
@@ -140,6 +142,7 @@ def play_policy(experiment: Experiment, name: str, options: RunOptions) -> Resul
         "seed": options.seed,
         "checkpoints": experiment.checkpoints,
         "workers": options.workers or core_count(),
+        "progress": options.progress,
     }
     if options.brief:
         end = experiment.horizon

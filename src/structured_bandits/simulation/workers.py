@@ -96,11 +96,7 @@ def run_blocks_on(
 
 def submit_to(executor: Any, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
     """Hand work to an executor; raises ParameterError if it is none."""
-    if not callable(getattr(executor, "submit", None)):
-        raise ParameterError(
-            f"executor={executor!r}: expected something with submit(function, *arguments), such as a "
-            "ProcessPoolExecutor, or client.get_executor() of dask"
-        )
+    check_executor(executor)
     future = executor.submit(function, *arguments)
     if not isinstance(future, Future):
         raise ParameterError(
@@ -108,6 +104,15 @@ def submit_to(executor: Any, function: Callable[..., Any], *arguments: Any) -> F
             "concurrent.futures (of a dask client take client.get_executor())"
         )
     return future
+
+
+def check_executor(executor: Any) -> None:
+    """Raise ParameterError unless something looks like an executor."""
+    if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
+        raise ParameterError(
+            f"executor={executor!r}: expected something with submit(function, *arguments), such as a "
+            "ProcessPoolExecutor, or client.get_executor() of dask"
+        )
 
 
 def play_elsewhere(setting: Setting, case: Case, span: range) -> Block:

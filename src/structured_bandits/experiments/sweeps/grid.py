@@ -32,6 +32,7 @@ from structured_bandits.policies.base import POLICIES
 
 CHECKPOINTS = 20  # of a point, unless the file says otherwise: there are many points
 FIXED = ("title", "caption", "figure", "same_as", "presets", "policies", "runs", "checkpoints")
+VARIED = tuple(sorted(set(KEYS) - set(FIXED)))
 CASES = "cases"  # the axis whose values are tables of several keys
 SEED = "seed"
 
@@ -51,8 +52,17 @@ class Axis:
             return True
         if self.policy is not None:
             return self.policy == policy
-        kind = POLICIES.get(spec.get("kind", policy))
-        return kind is None or self.parameter in keys_of(kind)
+        kind = POLICIES.get(str(spec.get("kind", policy)))
+        key = self.parameter.partition(".")[0]
+        return kind is None or key in keys_of(kind) or key in spec  # such as a guard
+
+    def places(self, policy: str) -> list[list[str]]:
+        """Return the keys that it sets for a policy, each as the tables that lead to it."""
+        if self.name == CASES:
+            return [[key] for key in sorted({key for value in self.values for key in value})]
+        if self.parameter:
+            return [["policies", policy, *self.parameter.split(".")]]
+        return [self.name.split(".")]
 
 
 @dataclass(frozen=True)
@@ -98,11 +108,14 @@ def read_grid(
         raise FileFormatError(
             f"{path}: there is no [sweep] with the keys to vary, such as horizon = [1000, 10000]"
         )
+    if SEED in content:
+        raise FileFormatError(f"{path}, seed: unknown; it is an option, or a list in [sweep]")
     content.setdefault("checkpoints", CHECKPOINTS)
     axes = tuple(_axis(path, name, values, content) for name, values in table.items())
     points = list(_points(path, content, axes, seed, named, allow_code))
     if not points:
         raise FileFormatError(f"{path}, policies: expected a table for each policy, found none")
+    _check_different(path, axes, points)
     known = points[0].experiment
     wanted = known.runs if runs is None else checked_count("runs", runs)
     return Grid(known.title, wanted, axes, tuple(points))
@@ -112,6 +125,8 @@ def _axis(path: Path, name: str, values: Any, content: Mapping[str, Any]) -> Axi
     """Return an axis, checked as far as that is possible without its values."""
     if isinstance(values, dict) and set(values) == {"files"}:
         values = _files(path, name, values["files"])
+    if isinstance(values, tuple):
+        values = list(values)
     if not isinstance(values, list) or not values:
         raise FileFormatError(
             f'{path}, sweep.{name}={values!r}: expected a list of values, or {{files = "*.csv"}}'
@@ -126,21 +141,52 @@ def _axis(path: Path, name: str, values: Any, content: Mapping[str, Any]) -> Axi
         if policy != "*" and policy not in content.get("policies", {}):
             raise FileFormatError(f"{path}, sweep.{name}: there is no policy {policy!r}")
         return Axis(name, tuple(values), None if policy == "*" else policy, parameter)
-    if name == CASES and not all(isinstance(value, dict) for value in values):
-        raise FileFormatError(f"{path}, sweep.{CASES}: expected tables of keys and values")
-    if name not in (CASES, SEED) and (parts[0] in FIXED or parts[0] not in KEYS):
-        accepted = sorted({*KEYS, CASES, SEED} - set(FIXED))
+    if name == CASES:
+        _check_cases(path, values)
+    elif name != SEED and parts[0] not in VARIED:
         raise FileFormatError(
-            f"{path}, sweep.{name}: accepted are {', '.join(accepted)}, keys in their tables, and "
-            "policies.NAME.PARAMETER, with * for all policies"
+            f"{path}, sweep.{name}: accepted are {', '.join((*VARIED, CASES, SEED))}, keys in their "
+            "tables, and policies.NAME.PARAMETER, with * for all policies"
         )
     return Axis(name, tuple(values))
+
+
+def _check_cases(path: Path, cases: Sequence[Any]) -> None:
+    """Raise unless these are tables of keys that may vary."""
+    accepted = (*VARIED, SEED)
+    for case in cases:
+        if not isinstance(case, dict):
+            raise FileFormatError(f"{path}, sweep.{CASES}: expected tables of keys and values")
+        unknown = [each for each in case if each not in ("name", *accepted)]
+        if unknown:
+            raise FileFormatError(
+                f"{path}, sweep.{CASES}, {unknown[0]!r}: unknown; accepted are name, "
+                f"{', '.join(accepted)}"
+            )
+
+
+def _check_different(path: Path, axes: Sequence[Axis], points: Sequence[Point]) -> None:
+    """Raise if an axis changes nothing, or if two points have different values but play the same."""
+    for axis in axes:
+        if not any(axis.name in each.values for each in points):
+            raise FileFormatError(f"{path}, sweep.{axis.name}: no policy has this parameter")
+    seen: dict[str, Point] = {}
+    for point in points:
+        other = seen.setdefault(point.key, point)
+        if other is not point:
+            raise FileFormatError(
+                f"{path}, sweep: {point.policy} would play the same for {other.values} and "
+                f"{point.values}"
+            )
 
 
 def _files(path: Path, name: str, pattern: Any) -> list[str]:
     if not isinstance(pattern, str):
         raise FileFormatError(f"{path}, sweep.{name}.files={pattern!r}: expected a text")
-    found = sorted(each for each in path.parent.glob(pattern) if each.is_file())
+    try:
+        found = sorted(each for each in path.parent.glob(pattern) if each.is_file())
+    except (NotImplementedError, ValueError):  # absolute, or empty
+        found = []
     if not found:
         raise FileFormatError(
             f"{path}, sweep.{name}.files={pattern!r}: there is no such file in {path.parent}"
@@ -176,6 +222,7 @@ def _points(
     for policy in policies if isinstance(policies, dict) else ():
         spec = policies[policy] if isinstance(policies[policy], dict) else {}
         own = [axis for axis in axes if axis.concerns(policy, spec)]
+        _check_apart(path, policy, own)
         for values in product(*(axis.values for axis in own)):
             chosen = list(zip(own, values, strict=True))
             varied = _varied(path, content, policy, chosen)
@@ -186,6 +233,19 @@ def _points(
             said = {axis.name: label(value) for axis, value in chosen}
             yield Point(number, policy, said, experiment, own_seed)
             number += 1
+
+
+def _check_apart(path: Path, policy: str, axes: Sequence[Axis]) -> None:
+    """Raise if two axes set the same key: one of them would not say what was played."""
+    for number, axis in enumerate(axes):
+        for other in axes[:number]:
+            both = product(axis.places(policy), other.places(policy))
+            if any(
+                a[: len(b)] == b[: len(a)] for a, b in both
+            ):  # the same, or one inside the other
+                raise FileFormatError(
+                    f"{path}, sweep.{other.name} and sweep.{axis.name} vary the same key of {policy}"
+                )
 
 
 def _varied(

@@ -12,6 +12,7 @@ from structured_bandits.experiments.sweeps.grid import Grid
 
 FORMAT = 1
 NAME = "sweep.json"
+KEYS = {"title", "runs", "parameters", "settings", "points"}
 
 
 def manifest_of(grid: Grid) -> dict[str, Any]:
@@ -41,13 +42,17 @@ def read_manifest(out: Path) -> dict[str, Any] | None:
     path = out / NAME
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        if content["format"] != FORMAT:
-            raise FileFormatError(f"{path}: format {content['format']!r}, expected {FORMAT}")
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (ValueError, KeyError, TypeError):
-        raise FileFormatError(f"{path} is not what a sweep writes") from None
-    return dict(content)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict) or "format" not in content:
+        raise FileFormatError(f"{path} is not what a sweep writes")
+    if content["format"] != FORMAT:
+        raise FileFormatError(f"{path}: format {content['format']!r}, expected {FORMAT}")
+    if not set(content) >= KEYS:
+        raise FileFormatError(f"{path} is not what a sweep writes")
+    return content
 
 
 def check_same(known: Mapping[str, Any], ours: Mapping[str, Any], out: Path) -> None:

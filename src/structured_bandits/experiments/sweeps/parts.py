@@ -52,7 +52,7 @@ def missing_runs(out: Path, point: int, runs: int) -> Iterator[range]:
     """Yield the runs of a point that are in no file."""
     first = 0
     for part in parts_of(out, point):
-        if part.start > first:
+        if first < min(part.start, runs):
             yield range(first, min(part.start, runs))
         first = max(first, part.stop)
     if first < runs:

@@ -26,17 +26,26 @@ class Schedule:
         self, points: Sequence[Point], missing: Mapping[int, Sequence[range]], slots: int
     ) -> None:
         self._kinds = {each.number: (each.policy, each.experiment.horizon) for each in points}
-        self._left: deque[Piece] = deque()
         self._runs: Counter[tuple[str, int]] = Counter()  # that are left, by kind
+        self._under_way: Counter[tuple[str, int]] = Counter()  # that somebody plays, by kind
         self._costs: dict[tuple[str, int], float] = {}  # seconds a run, by kind
-        self._slots = slots
-        self.add(Piece(point, runs) for point, several in missing.items() for runs in several)
-
-    def add(self, pieces: Iterable[Piece]) -> None:
-        """Add runs that somebody has to play."""
+        self.slots = slots  # tasks that are done at the same time
+        pieces = [Piece(point, runs) for point, several in missing.items() for runs in several]
+        self._left: deque[Piece] = deque(self._one_of_each_kind_first(pieces))
         for piece in pieces:
-            self._left.append(piece)
             self._runs[self._kinds[piece.point]] += len(piece.runs)
+
+    def _one_of_each_kind_first(self, pieces: Iterable[Piece]) -> list[Piece]:
+        """Return the pieces with a few runs of each kind in front: then the time left is soon known."""
+        first: dict[tuple[str, int], Piece] = {}
+        rest: list[Piece] = []
+        for point, runs in pieces:
+            kind = self._kinds[point]
+            if kind not in first:
+                first[kind], runs = Piece(point, runs[:FIRST]), runs[FIRST:]
+            if runs:
+                rest.append(Piece(point, runs))
+        return [*first.values(), *rest]
 
     @property
     def runs_left(self) -> int:
@@ -46,7 +55,7 @@ class Schedule:
     def take(self) -> list[Piece]:
         """Return the pieces of the next task; none if nothing is left."""
         pieces: list[Piece] = []
-        room = min(SECONDS, max(0.1, 0.25 * (self.seconds_left() or SECONDS)))
+        room = min(SECONDS, max(0.1, 0.25 * (self._seconds(self._runs) or SECONDS)))
         while self._left and room > 0.0 and len(pieces) < PIECES:
             piece = self._left.popleft()
             cost = self._costs.get(self._kinds[piece.point])
@@ -59,20 +68,27 @@ class Schedule:
                 self._left.appendleft(Piece(piece.point, later))
             pieces.append(Piece(piece.point, now))
             self._runs[self._kinds[piece.point]] -= len(now)
-            room = 0.0 if cost is None else room - cost * len(now)
+            self._under_way[self._kinds[piece.point]] += len(now)
+            if cost is None or later:
+                break  # another piece of this point would only be another file
+            room -= cost * len(now)
         return pieces
 
     def learn(self, played: Iterable[Played]) -> None:
-        """Learn how long runs take."""
+        """Learn what was played, and how long it took."""
         for (point, runs), seconds in played:
+            kind, cost = self._kinds[point], seconds / len(runs)
+            self._under_way[kind] -= len(runs)
             if seconds > 0.0:
-                kind, cost = self._kinds[point], seconds / len(runs)
                 known = self._costs.get(kind, cost)
                 self._costs[kind] = (1.0 - RECENT) * known + RECENT * cost
 
     def seconds_left(self) -> float | None:
-        """Return how long the runs that are left will take; None as long as nobody knows."""
-        left = {kind: runs for kind, runs in self._runs.items() if runs}
+        """Return how long it takes until all runs are played; None as long as nobody knows."""
+        return self._seconds(self._runs + self._under_way)
+
+    def _seconds(self, runs: Mapping[tuple[str, int], int]) -> float | None:
+        left = {kind: count for kind, count in runs.items() if count}
         if any(kind not in self._costs for kind in left):
             return None
-        return sum(self._costs[kind] * runs for kind, runs in left.items()) / self._slots
+        return sum(self._costs[kind] * count for kind, count in left.items()) / self.slots

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from structured_bandits.errors import OutputError
+from structured_bandits.errors import MissingExtraError, OutputError, StructuredBanditsError
 from structured_bandits.experiments.saved_runs import RunOptions, compile_for, play_policy
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.experiments.sweeps import manifest
@@ -50,7 +50,19 @@ class Played(NamedTuple):
 
 
 def play_task(task: Task) -> list[Played]:
-    """Play and write what is missing of a task."""
+    """Play and write what is missing of a task.
+
+    Dask cannot send errors that belong to two families, such as ValueError and OSError, nor an error
+    that was raised while another such one was handled: all that arrives is a plain Exception.
+    """
+    try:
+        return _play_task(task)
+    except (OutputError, MissingExtraError) as error:
+        words = str(error)
+    raise StructuredBanditsError(words)
+
+
+def _play_task(task: Task) -> list[Played]:
     if task.sources != SOURCES_HASH:
         raise OutputError(
             "this worker has another version of structured-bandits than the process that sends it work; "
@@ -73,7 +85,7 @@ def _play(out: Path, point: Point, runs: range) -> float:
         return 0.0
     _compile_once(point.experiment, point.policy)
     began = time.perf_counter()
-    options = RunOptions(out, len(runs), point.seed, workers=1, first=runs.start)
+    options = RunOptions(out, len(runs), point.seed, 1, first=runs.start, progress=False)
     result = play_policy(point.experiment, point.policy, options)
     result.info["key"] = point.key
     save_part(result, path)
@@ -91,28 +103,31 @@ def _compile_once(experiment: Experiment, policy: str) -> None:
         f"{name} {each if isinstance(each, str) else type(each)}" for name, each in spec.items()
     )
     structure = getattr(getattr(problem, "structure", None), "kind", "drawn")
-    kind = (*words, structure, str(experiment.plain.get("rewards")))
+    said = (name for name, each in experiment.plain.items() if each is not None)  # such as a delay
+    kind = (*words, structure, str(experiment.plain.get("rewards")), *said)
     if kind in _compiled:
         return
     with _turn():
-        compile_for(experiment, policy)
+        compile_for(experiment, policy, progress=False)
     _compiled.add(kind)
 
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """Wait for one's turn among the processes of this user on this machine."""
-    try:
+    """Wait for one's turn among the processes of this user on this machine.
+
+    The file lies where others may write too: a link there is not followed, and where it cannot be
+    opened, each compiles for itself.
+    """
+    lock = None
+    with suppress(ImportError, OSError):  # Windows has no fcntl
         import fcntl
-    except ImportError:  # there is none on Windows: then each compiles for itself
-        yield
-        return
-    owner = os.getuid()
-    place = Path(tempfile.gettempdir()) / f"structured-bandits-{owner}.lock"
-    with place.open("w") as lock:
+
+        place = Path(tempfile.gettempdir()) / f"structured-bandits-{os.getuid()}.lock"
+        lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_UN)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)  # this lets the next one in
