@@ -52,6 +52,10 @@ EXAMPLES: dict[str, Any] = {
 }
 BEFORE = {"cancel": {"key": "visitor-2"}, "activate": {"key": "visitor-3", "defer": True}}
 #: What an example cannot know, and where it stands in the answer to another.
+NOTES = {
+    "new token": "The first token of a server must be one of role admin, for all experiments "
+    '(`{"name": "me", "role": "admin"}`). From then on each request needs a token.',
+}
 UNKNOWN = {
     "batch": "`BATCH` is the `id` in the answer above.",
     "token": "`TOKEN` is the `id` of the token.",
@@ -120,6 +124,8 @@ def section(endpoint: Endpoint) -> str:
         names = ", ".join(f"`{each.name}`" for each in msgspec.structs.fields(record))
         lines += ["", wrapped(f"*Gives* {names}. {prose(record)}")]
     lines += ["", "```sh", *commands(endpoint), "```", ""]
+    if endpoint.label in NOTES:
+        lines.append(f"{wrapped(NOTES[endpoint.label])}\n")
     lines += [f"{text}\n" for name, text in UNKNOWN.items() if f"{{{name}}}" in endpoint.path]
     return "\n".join(lines)
 

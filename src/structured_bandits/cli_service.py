@@ -26,6 +26,7 @@ STORE = click.option(
     help="Where everything is kept: an SQLite file, which is made if there is none, or the address of a "
     "PostgreSQL database (postgresql://…).",
 )
+TOKENS_ELSEWHERE = ". While a server runs, use its page /tokens."
 SPEC = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -51,6 +52,11 @@ SPEC = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="If a file differs from the store, make a new version that begins with all rewards.",
 )
 @click.option(
+    "--fresh",
+    is_flag=True,
+    help="With --update: the new version begins without the rewards of the old one.",
+)
+@click.option(
     "--standby", is_flag=True, help="If another process owns the store, wait for its end."
 )
 @click.option("--log-requests", is_flag=True, help="Log each request.")
@@ -63,6 +69,7 @@ def serve(
     trusted_proxy: tuple[str, ...],
     rate: float | None,
     update: bool,
+    fresh: bool,
     standby: bool,
     log_requests: bool,
 ) -> None:
@@ -89,7 +96,7 @@ def serve(
         owner = take_over(open_store(store), standby, lambda text: click.echo(text, err=True))
         try:
             check_exposure(host, allow_host, not owner.tokens.open)  # before anything is created
-            for line in begin_experiments(owner, specs, update):
+            for line in begin_experiments(owner, specs, update, fresh):
                 click.echo(line)
         except BaseException:
             owner.close()
@@ -99,16 +106,20 @@ def serve(
 
 
 @contextmanager
-def _complaints() -> Iterator[None]:
-    """Say what is wrong without a traceback: exit code 3 if another process owns the store, else 2."""
+def _complaints(elsewhere: str = "") -> Iterator[None]:
+    """Say what is wrong without a traceback: exit code 3 if another process owns the store, else 2.
+
+    `elsewhere` says what to do if another process owns it.
+    """
     from structured_bandits.service.server import OWNED_ELSEWHERE
     from structured_bandits.service.store import OwnedElsewhereError
 
     try:
         yield
     except StructuredBanditsError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(OWNED_ELSEWHERE if isinstance(error, OwnedElsewhereError) else 2)
+        owned = isinstance(error, OwnedElsewhereError)
+        click.echo(f"Error: {error}{elsewhere if owned else ''}", err=True)
+        sys.exit(OWNED_ELSEWHERE if owned else 2)
 
 
 @contextmanager
@@ -143,7 +154,10 @@ def token() -> None:
 @STORE
 def add_token(name: str, role: str, experiment: tuple[str, ...], store: str) -> None:
     """Make a token for NAME and print it, this once: it is kept nowhere."""
-    with _complaints(), _owned(store) as owner:
+    with _complaints(TOKENS_ELSEWHERE), _owned(store) as owner:
+        for each in experiment:
+            if each not in owner.served:
+                click.echo(f"note: there is no experiment {each!r} yet", err=True)
         text, _ = owner.add_token(name, role, experiment or None)
         owner.writer.write_now()
     click.echo(text)
@@ -175,7 +189,7 @@ def _for_which(experiments: str) -> str:
 @STORE
 def revoke_token(identity: str, store: str) -> None:
     """Revoke the token with this ID."""
-    with _complaints(), _owned(store) as owner:
+    with _complaints(TOKENS_ELSEWHERE), _owned(store) as owner:
         changed = owner.revoke_token(identity)
         owner.writer.write_now()
     if not changed:

@@ -20,6 +20,14 @@ Faults = frozenset[int]
 NONE: Faults = frozenset()
 
 
+class Results(NamedTuple):
+    """Pulls, sums and, if they are known, squares of rewards by arm."""
+
+    pulls: list[int]
+    sums: list[float]
+    squares: list[float] | None
+
+
 @dataclass(frozen=True)
 class Terms:
     """What the specification of a version says about rewards."""
@@ -31,6 +39,7 @@ class Terms:
     missing: float | None = None  # None: cancelled
     late: bool = False  # are rewards learned after all that come after a window has cancelled?
     default_arm: int | None = None
+    start: Results | None = None  # with which it begins if nothing is carried over
 
 
 @dataclass
@@ -58,14 +67,6 @@ class Judged(NamedTuple):
     def statuses(self) -> Faults:
         """All statuses that are right."""
         return self.faults or frozenset({OK})
-
-
-class Results(NamedTuple):
-    """Pulls, sums and, if they are known, squares of rewards by arm."""
-
-    pulls: list[int]
-    sums: list[float]
-    squares: list[float] | None
 
 
 class Entry(NamedTuple):
@@ -360,6 +361,9 @@ class Book:
         return Judged(changed=changed)
 
 
+Told = tuple[tuple[Book, int] | None, float]  # a decision, if there is such a one, and its reward
+
+
 @dataclass
 class Books:
     """All versions of an experiment, the oldest first."""
@@ -379,31 +383,33 @@ class Books:
                 return (book, got[0]) if asked[:2] == ("ask", 1) else None
         return None
 
-    def judge_rewards(self, told: Sequence[tuple[Book, int, float] | None]) -> Judged:
+    def judge_rewards(self, told: Sequence[Told]) -> Judged:
         """Say what rewards are answered, which are told together: all count, or none."""
         faults: set[int] = set()
         fresh: dict[tuple[str, int], float] = {}
         said = []
-        for each in told:
-            if each is None:
-                faults.add(UNKNOWN)
+        for place, reward in told:
+            if place is None:
+                faults |= {UNKNOWN} if self.current.fits(reward) else {UNKNOWN, REFUSED}
                 continue
-            book, number, reward = each
+            book, number = place
             judged = book.judge_reward(number, reward)
             faults |= judged.faults
-            place = (book.uid, number)
-            if judged.changed and place in fresh:
+            known = fresh.get((book.uid, number))
+            if judged.changed and known is not None:
                 said.append("duplicate")
-                faults |= set() if fresh[place] == reward else {CONFLICT}
+                faults |= set() if known == reward else {CONFLICT}
                 continue
             if judged.changed:
-                fresh[place] = reward
+                fresh[book.uid, number] = reward
             said.append(judged.said)
         return Judged(frozenset(faults), bool(fresh), said)
 
-    def take_rewards(self, told: Sequence[tuple[Book, int, float]]) -> None:
+    def take_rewards(self, told: Sequence[Told]) -> None:
         """Write down rewards that were found right; those that are known change nothing."""
-        for book, number, reward in told:
+        for place, reward in told:
+            assert place is not None, "a decision that nobody knows was told a reward"
+            book, number = place
             if book.given[number].reward is None:
                 book.take_reward(number, reward)
 
@@ -428,13 +434,14 @@ class Books:
         self, book: Book, carried: Results | None, key: str | None = None, asked: Any = None
     ) -> None:
         """Begin a new version; with None it gets nothing of the one before, now or later."""
+        begin = book.terms.start if carried is None else carried
         if self.versions:
             old = self.current
             book.paused = old.paused
             names = {old.terms.arms[arm] for arm in old.parked}
             book.parked = {arm for arm, name in enumerate(book.terms.arms) if name in names}
-        if carried is not None:
-            book.entries.append(Entry(book.page, carried))
+        if begin is not None:
+            book.entries.append(Entry(book.page, begin))
         if key is not None:
             book.keys[key] = (("version", asked), None)
         for each in self.versions:

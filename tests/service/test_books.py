@@ -49,3 +49,17 @@ def test_rewards_of_several_versions_count_together_or_not_at_all(tmp_path: Path
     assert shop.life().agent.rewards == 2  # its own, and the one that was forwarded
     assert all(verdict.exit_code == 0 for verdict in shop.verdicts())
     shop.close()
+
+
+def test_a_late_reward_of_an_older_version_is_forwarded(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    shop.create({**SPEC, "reward": LATE})
+    late = shop.ask_one()
+    shop.time.pass_by(61)
+    shop.settle()
+    shop.ask()  # is out, so the version is not closed
+    shop.call(lambda owner: owner.new_version(NAME, m.NewVersion(spec=SPEC)))
+    assert shop.tell((late.id, 0.5)).content.outcomes[0].status == "recorded"
+    assert shop.life().agent.pulls[late.arm] == 1
+    assert shop.life().agent.sums[late.arm] == 0.5
+    shop.close()

@@ -239,7 +239,16 @@ def test_the_guide_has_every_alarm() -> None:
 
 
 def test_each_alarm_says_what_it_means_and_what_to_do() -> None:
-    for kind in ("structure", "clock", "horizon", "read-only", "empty", "replay"):
+    for kind in (
+        "structure",
+        "clock",
+        "horizon",
+        "read-only",
+        "empty",
+        "replay",
+        "stopped",
+        "waiting",
+    ):
         meaning = alarm_meaning(kind)
         assert meaning is ALARMS[kind]
         assert all(text.endswith(".") for text in (meaning.means, meaning.do))

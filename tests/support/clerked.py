@@ -176,11 +176,7 @@ class Clerked:
         return None
 
     def _tell(self, names: Sequence[tuple[str | None, str | None]], rewards: list[float]) -> None:
-        places = [self._find(name) for name in names]
-        told = [
-            None if place is None else (*place, reward)
-            for place, reward in zip(places, rewards, strict=True)
-        ]
+        told = list(zip(map(self._find, names), rewards, strict=True))
         judged = self.books.judge_rewards(told)
         listed = [
             m.Reward(id=public, key=key, reward=reward)
@@ -189,7 +185,7 @@ class Clerked:
         found = self._call(judged, lambda owner: owner.tell(NAME, listed))
         if found.status == 200:
             assert [each.status for each in found.content.outcomes] == judged.said
-            self.books.take_rewards([each for each in told if each is not None])
+            self.books.take_rewards(told)
 
     def _draw_named(self) -> None:
         name, verb = self._draw_name(), self.rng.choice(("cancel", "activate"))
@@ -263,12 +259,12 @@ class Clerked:
         if found.status == 200:
             assert found.content.changed == judged.changed
 
-    def _draw_sums(self, pulls: list[int]) -> Results:
+    def _draw_sums(self, pulls: list[int], always_right: bool = False) -> Results:
         """Return results of so many pulls; sometimes such that no rewards have them."""
         rewards = [[self.rng.choice((0.0, 0.25, 1.0)) for _ in range(count)] for count in pulls]
         sums = [sum(each) for each in rewards]
         squares = [sum(x * x for x in each) for each in rewards]
-        if self.rng.random() < 0.06:
+        if not always_right and self.rng.random() < 0.06:
             sums[-1] = pulls[-1] + 0.5
         known = self.rng.random() < 0.8
         return Results(
@@ -381,8 +377,12 @@ class Clerked:
                 "missing": "cancel" if missing is None else missing,
             }
             spec["reward"] |= {"late": "learn"} if late else {}
+        start = None
+        if rng.random() < 0.3:
+            start = self._draw_sums([rng.randint(0, 3) for _ in arms], always_right=True)
+            spec["start"] = {**start._asdict(), "force": True}
         milliseconds = None if window is None else 1000 * window
-        return spec, Terms(arms, 0.0, 1.0, milliseconds, missing, late, default)
+        return spec, Terms(arms, 0.0, 1.0, milliseconds, missing, late, default, start)
 
     # --- time, disk and restarts
 

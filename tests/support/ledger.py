@@ -236,7 +236,8 @@ def _parks(sent: list[Sent], rows: list[Row]) -> Iterator[str]:
     parks = [each for each in sent if each.verb == "park"]
     least = sum(each.answer is not None and each.answer["changed"] for each in parks)
     logged = sum(row.kind == "park" for row in rows)
-    if not least <= logged <= len(parks):
+    carried = len({row.uid for row in rows}) - 1  # a new version may begin with the arm parked
+    if not least <= logged <= len(parks) + carried:
         word = "lost" if logged < least else "twice"
         yield f"{word}: {logged} changes of arms, of which {least} were acknowledged"
 

@@ -113,7 +113,7 @@ class Replayed:
             self._learn: 1,
             self._park: 1,
             self._pause: 0.5,
-            self._version: 0.4,
+            self._version: 0.8,
             self._wait: 2,
             self._snapshot: 1,
             self._restart: 1.5,
@@ -243,7 +243,7 @@ def encoded(content: dict[str, Any]) -> bytes:
 
 
 def replayed_life(
-    policy: str, kind: str, order: str, seed: int = 0, commands: int = 35
+    policy: str, kind: str, order: str, seed: int = 0, commands: int = 30
 ) -> set[str]:
     """Live one life; raises AssertionError if a replay leads to another state or decision.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import os
-import tomllib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +39,7 @@ from structured_bandits.experiments.worlds import (
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
 from structured_bandits.simulation.compatibility import check_together
-from structured_bandits.structures.files.toml import check_keys
+from structured_bandits.structures.files.toml import check_keys, read_toml
 
 KEYS = {
     "title": str,
@@ -140,14 +139,7 @@ def build_experiment(
 
 def read_content(path: Path, including: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Return what is written in a file; with `same_as`, on top of what is written in that one."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise FileFormatError(f"{path}: {error}; expected TOML") from None
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
-    except RecursionError:
-        raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
+    content = read_toml(path)
     if "same_as" not in content:
         return content
     name = content["same_as"]

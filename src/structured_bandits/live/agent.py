@@ -447,6 +447,11 @@ class Agent:
         return len(self._pending)
 
     @property
+    def waiting_count(self) -> int:
+        """How many rewards the test of the structure does not count yet, since an older one is out."""
+        return len(self._waiting)
+
+    @property
     def oldest_out(self) -> int | None:
         """The lowest id of a decision whose reward is out, None if there is none."""
         return self._pending.oldest()

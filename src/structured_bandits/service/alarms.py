@@ -11,6 +11,8 @@ from structured_bandits.service.served import Served
 if TYPE_CHECKING:
     from structured_bandits.service.keeper import Keeper
 
+MOST_WAITING = 1_000  # rewards that wait for an older one before somebody is told
+
 PLAYED = {
     "klucb": "KL-UCB on all arms is played now, which needs no structure, with all data.",
     "control": "The control arm is played now.",
@@ -24,6 +26,8 @@ def alarms_of(owner: Keeper, served: Served) -> list[Alarm]:
     found = []
     if owner.refusal is not None:
         found.append(Alarm(kind="read-only", text=f"{owner.refusal} Nothing is recorded."))
+    if served.row.id in owner.stopped:
+        found.append(Alarm(kind="stopped", text=owner.stopped[served.row.id]))
     if life.fallen_at is not None:
         text = (
             "The rewards refute the structure: it is wrong, or the rewards have changed. "
@@ -43,6 +47,14 @@ def alarms_of(owner: Keeper, served: Served) -> list[Alarm]:
             "with a longer horizon."
         )
         found.append(Alarm(kind="horizon", text=text))
+    oldest = life.agent.oldest_out
+    if life.agent.waiting_count >= MOST_WAITING and oldest is not None:
+        text = (
+            f"{life.agent.waiting_count:,} rewards are not tested yet, because the reward of an older "
+            f"decision, {life.name_of(oldest)}, is missing. The alarm for the structure cannot ring "
+            "before it is told or cancelled."
+        )
+        found.append(Alarm(kind="waiting", text=text))
     if life.agent.empty:
         text = (
             "No model fitted the data at some time: a hint that the structure may be wrong, and no "

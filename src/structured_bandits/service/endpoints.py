@@ -110,6 +110,11 @@ def _state(call: Call) -> Reply:
     return Reply(state_of(call.owner, served), etag=etag)
 
 
+def _spec(call: Call) -> Reply:
+    served, _ = _served(call)
+    return Reply(m.Specification(version=served.current.row.number, spec=served.life.spec.plain))
+
+
 def _arms(call: Call) -> Reply:
     served, etag = _served(call)
     return Reply(m.ArmList(arms=arms_of(served.life)), etag=etag)
@@ -259,6 +264,16 @@ ENDPOINTS = (
         (201, 409),
     ),
     Endpoint("GET", ONE, "state", "read", None, m.State, _state, "Read an experiment", (304,)),
+    Endpoint(
+        "GET",
+        f"{ONE}/spec",
+        "spec",
+        "read",
+        None,
+        m.Specification,
+        _spec,
+        "Read the specification, to send a changed one as a new version",
+    ),
     Endpoint("POST", f"{ONE}/ask", "ask", "ask", m.Ask, m.Asked, _ask, "Ask for decisions", (409,)),
     Endpoint("POST", f"{ONE}/tell", "tell", "ask", m.Tell, m.Told, _tell, "Tell rewards", (409,)),
     Endpoint(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from structured_bandits.errors import FileFormatError
+from structured_bandits.errors import FileFormatError, StructuredBanditsError
 from structured_bandits.structures.base import Structure, are_indices
 from structured_bandits.structures.files.load import load_structure
-from structured_bandits.structures.files.toml import OF_FILE, build_structure, check_keys
+from structured_bandits.structures.files.toml import (
+    OF_FILE,
+    build_structure,
+    check_keys,
+    read_toml,
+)
 from structured_bandits.structures.finite.structure import FiniteStructure
 
 DEEPEST = 20  # files that include files
@@ -18,7 +22,12 @@ DEEPEST = 20  # files that include files
 
 def structure_of(table: Any) -> Structure:
     """Return the structure that a table describes; files are not read."""
-    return build_structure(table, "structure", Path(), _no_files)
+    try:
+        return build_structure(table, "structure", Path(), _no_files)
+    except StructuredBanditsError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:  # a value that no check has foreseen
+        raise FileFormatError(f"structure: {error}") from None
 
 
 def _no_files(path: Path, place: str, said: Mapping[str, Any]) -> Structure:
@@ -65,7 +74,7 @@ def _content(table: dict[str, Any], folder: Path, place: str, depth: int) -> dic
     structure = load_structure(path, **said)  # raises if something is wrong with the file
     if isinstance(structure, FiniteStructure) and path.suffix.lower() == ".csv":
         return _table_of(structure, said)
-    content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    content = read_toml(path)
     content.setdefault("kind", "curves")
     inlined: dict[str, Any] = _inlined(content, path.parent, place, depth + 1)
     return inlined

@@ -15,7 +15,7 @@ from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.service.auth import Token, Tokens
 from structured_bandits.service.clock import Clock
-from structured_bandits.service.life import Life
+from structured_bandits.service.life import BrokenError, Life
 from structured_bandits.service.logs import log, log_error
 from structured_bandits.service.metrics import Metrics
 from structured_bandits.service.past import PastOf, Unwritten
@@ -54,6 +54,7 @@ class Keeper:
         self.epoch = 0
         self.refusal: str | None = None  # why nothing can be written, if so
         self.lost = False  # another process has taken over
+        self.stopped: dict[int, str] = {}  # experiments whose policies failed, and why
         self._failed_at: float | None = None
         self._unwritten = Unwritten()
         self.writer = Writer(store, self._wrote, self._failed)
@@ -135,6 +136,9 @@ class Keeper:
 
     def _failed(self, error: BaseException) -> None:
         """After a failed commit: the disk says what there is; a second failure stops all writing."""
+        if isinstance(error, BrokenError):  # the disk is well, but memory is not what it says
+            self.recover()
+            return
         self.metrics.count_failed_commit()
         log_error("A commit failed.", error)
         if isinstance(error, OwnedElsewhereError):
@@ -212,32 +216,38 @@ class Keeper:
         """Around a command: refuses if nothing can be written, and queues what was recorded.
 
         What `follows` from a command that was recorded is not refused. If a command fails after it has
-        begun to change the state, memory is not what the log says any more; then everything since the
-        last commit is given up, as after a failed commit.
+        begun to change the state, memory is not what the log says any more: then everything since the
+        last commit is given up, as after a failed commit, and the experiment stops, so that its requests
+        cannot do this to the others again and again.
         """
         if not follows:
-            self.check_writable()
+            self.check_writable(version.row.experiment)
         life = version.life
         if life is None:
             raise Conflict("This version is closed: no rewards are out.")
         began = time.thread_time()
         try:
             yield life
-        except StructuredBanditsError:
-            if life.fresh:
-                self.writer.fail(RuntimeError("a command was refused after it had recorded rows"))
-                raise Unavailable("The service made a mistake; try again.") from None
+        except BrokenError as error:
+            log_error("A policy failed.", error)
+            why = f"The experiment has stopped, because its policy failed: {error}"
+            self.stopped[version.row.experiment] = why
+            self.writer.fail(error)
+            raise Unavailable(why, retry_after=TRY_AGAIN) from error
+        except StructuredBanditsError:  # refused before anything was changed
             raise
         except Exception as error:
-            self.writer.fail(error)
+            self.writer.fail(BrokenError(str(error)))
             raise
         version.cost += time.thread_time() - began  # waiting for others is no work of ours
         self.queue(version)
 
-    def check_writable(self) -> None:
-        """Raise if nothing can be written now."""
+    def check_writable(self, experiment: int | None = None) -> None:
+        """Raise if nothing can be written now, or an experiment has stopped."""
         if self.refusal is not None:
             raise Unavailable(self.refusal, retry_after=TRY_AGAIN)
+        if experiment in self.stopped:
+            raise Unavailable(self.stopped[experiment], retry_after=TRY_AGAIN)
         self.writer.check_room()
 
     # --- finding

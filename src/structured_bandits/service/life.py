@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from structured_bandits.errors import StructuredBanditsError
@@ -46,6 +47,19 @@ MOST_IN_BATCH = 10_000
 
 class DiffersError(StructuredBanditsError):
     """A row of the log is not what the same events lead to here."""
+
+
+class BrokenError(Exception):
+    """A command failed after it had begun to change the state, which is not what the log says now."""
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
+    """Around what changes the state: whatever goes wrong there is no refusal."""
+    try:
+        yield
+    except Exception as error:
+        raise BrokenError(str(error) or type(error).__name__) from error
 
 
 class Past(Protocol):
@@ -144,9 +158,7 @@ class Life:
         if self.paused:
             return self._ask_paused(wanted, at)
         allowed_arms(wanted.available, self.spec.arm_names, self.agent.parked_arms)  # may refuse
-        first = self.agent.next_id
-        choices = choose(self.agent, self.spec, self.uid, wanted, self._plays_control)
-        return self._asked(first, wanted, choices, at)
+        return self._chosen(wanted, self._plays_control, at)
 
     def hand_out(self, limit: int, key: str | None, at: int) -> Event:
         """Hand out what the plan still wants, at most `limit` pulls, as one batch."""
@@ -162,11 +174,14 @@ class Life:
                 "The structure is refuted, and the control arm is played; ask for single decisions."
             )
         n = max(1, min(limit, MOST_IN_BATCH, self.agent.left_to_hand_out))
+        return self._chosen(Wanted(n, None, key, defer=False, batch=limit), False, at)
+
+    def _chosen(self, wanted: Wanted, control: bool, at: int) -> Event:
+        """Let the agent choose, and record what it chose."""
         first = self.agent.next_id
-        wanted = Wanted(n, None, key, defer=False, batch=limit)
-        return self._asked(
-            first, wanted, choose(self.agent, self.spec, self.uid, wanted, False), at
-        )
+        with _whole():
+            choices = choose(self.agent, self.spec, self.uid, wanted, control)
+            return self._asked(first, wanted, choices, at)
 
     def _ask_paused(self, wanted: Wanted, at: int) -> Event:
         arm = self.spec.default_arm
@@ -425,7 +440,8 @@ class Life:
         self, kind: str, at: int, decision: int | None = None, n: int | None = None, **more: Any
     ) -> None:
         """Record a row and apply it."""
-        self._apply(self._record(kind, at, decision, n, **more))
+        with _whole():
+            self._apply(self._record(kind, at, decision, n, **more))
 
     def _record(
         self,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.policies.horizons import tuned_horizon
 from structured_bandits.service import messages
@@ -31,6 +33,7 @@ def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> messages.Created
         return _created_before(keeper.served[name], plain)
     keeper.check_writable()
     spec = build_spec(plain)
+    _try_out(spec)
     begins_with = _start(spec)
     if begins_with is not None:
         _check_horizon(spec, begins_with)
@@ -71,6 +74,7 @@ def new_version(
         return made
     keeper.check_writable()
     spec = build_spec(request.spec)
+    _try_out(spec)
     carried = _carried(keeper, before, old, request.carry, spec)
     if carried is not None and not again:
         _check_horizon(spec, carried)
@@ -88,10 +92,11 @@ def new_version(
         life.fall_back(at)
     for each in served.versions:
         if each.life is not None:
-            with keeper.changing(each):
+            with keeper.changing(each, follows=True):
                 each.life.retire(at, forwards=request.carry is not None)
     served.row = served.row._replace(current=row.id)
     _add(keeper, served, version, spec)
+    keeper.stopped.pop(served.row.id, None)  # another policy, or other data: it may go on
     follow(keeper, served, before, at)
     log("A version was created.", experiment=name, version=row.number)
     return messages.Created(name=name, version=row.number, uid=row.uid, created=True)
@@ -136,6 +141,18 @@ def _carried(
     _check_ranges(old.agent.reward_range, trial.reward_range)
     trial.check_results(*results)
     return results
+
+
+def _try_out(spec: Spec) -> None:
+    """Raise if the policy cannot take in rewards at both ends of their range; two arms must do."""
+    for end in Life(spec, new_uid()).agent.reward_range:
+        agent = Life(spec, new_uid()).agent
+        reward = end if math.isfinite(end) else 0.0
+        try:
+            for arm in (0, len(spec.arm_names) - 1):
+                agent.tell(agent.force(arm).id, reward)
+        except StructuredBanditsError as error:
+            raise Refused(f"The policy fails on this structure: {error}") from error
 
 
 def _start(spec: Spec) -> Results | None:

@@ -148,9 +148,10 @@ class Create(Request):
 
 
 class Carry(Request):
-    """Which rewards of the version before the new one begins with.
+    """Which rewards of the version before the new one begins with: by the rows of its log.
 
-    Those up to event number `up_to` (all, if null), without the ranges of events in `without`.
+    `without` names ranges of rows to leave out, both ends included: with [[1, 5000]] only rewards that
+    came after row 5,000 count. With `up_to`, rewards that came after this row are left out.
     """
 
     up_to: Count | None = None
@@ -158,9 +159,11 @@ class Carry(Request):
 
 
 class NewVersion(Create):
-    """A new version; `carry` is null for one that learns nothing of the version before.
+    """A new version, which begins with rewards of the one before, and gets those that still come for it.
 
-    Otherwise it begins with the rewards of the version before, and gets those that still come for it.
+    `carry` says which, by the rows of the log: `without` are ranges of rows to leave out, both ends
+    included, so that with [[1, 5000]] only rewards count that came after row 5,000; `up_to` leaves out
+    what came after a row. With null it learns nothing of the version before.
     """
 
     carry: Carry | None = msgspec.field(default_factory=Carry)
@@ -271,7 +274,8 @@ class Alarm(Answer):
     """Something that a person should look at.
 
     Kinds: "structure" (refuted), "clock", "horizon" (played beyond it), "read-only", "empty" (no model
-    fits), "replay" (a restart could not derive its decisions again).
+    fits), "replay" (a restart could not derive its decisions again), "stopped" (the policy failed),
+    "waiting" (rewards are not tested, since an older one is missing).
     """
 
     kind: str
@@ -368,6 +372,13 @@ class Summary(Answer):
     rewards: int
     pending: int
     alarms: int
+
+
+class Specification(Answer):
+    """What an experiment consists of now: the content of its file, with no files left to read."""
+
+    version: int
+    spec: dict[str, Any]
 
 
 class ArmList(Answer):

@@ -96,7 +96,7 @@ class Owner(Keeper):
         self, served: Served, places: Sequence[Place], rewards: Sequence[float], at: int
     ) -> list[str]:
         """Record rewards of one version or several; nothing is recorded before all were judged."""
-        self.check_writable()
+        self.check_writable(served.row.id)
         members: dict[str, list[int]] = {}
         for index, place in enumerate(places):
             members.setdefault(place.version.uid, []).append(index)
@@ -253,7 +253,8 @@ class Owner(Keeper):
         for served in list(self.served.values()):
             for version in served.versions:
                 life = version.life
-                if life is None or life.spec.rewards.window is None:
+                stopped = served.row.id in self.stopped
+                if life is None or life.spec.rewards.window is None or stopped:
                     continue
                 with self.changing(version):
                     more = life.settle(at) > 0 or more

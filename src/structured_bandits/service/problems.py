@@ -209,6 +209,7 @@ _OF_LIBRARY: tuple[tuple[type[Exception], type[HttpProblem]], ...] = (
     (msgspec.ValidationError, Refused),
     (msgspec.DecodeError, Malformed),
     (UnicodeDecodeError, Malformed),
+    (StructuredBanditsError, Refused),  # such as a program that no solver solves
 )
 
 

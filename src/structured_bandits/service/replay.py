@@ -160,11 +160,12 @@ class Verdict(NamedTuple):
 def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdict:
     """Read the log of a version once, and check the chain, the accounting and, if wanted, decisions.
 
-    After rows of other code, decisions are derived again from the next anchor on.
+    After rows of other code, decisions are derived again from the next anchor on. While a server writes,
+    what is checked is the log up to the last row that `row` knows.
     """
     if row.closed == ARCHIVED:
         return Verdict(0, [], 0, 0, [], archived=True)
-    anchors = {saved.seq: saved for saved in store.snapshots(row.id)}
+    anchors = {saved.seq: saved for saved in store.snapshots(row.id) if saved.seq <= row.head}
     life = Life(spec, row.uid)
     here = code_here()
     found: list[Damage] = []
@@ -174,6 +175,9 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
     ours = False
     exact = True  # is the state the one that the writer had, or one with arms as logged?
     for event in all_events(store, row.id):
+        if event.seq > row.head:
+            found += _surplus(store, row)
+            break
         found += damages([event], seq, chain)
         seq, chain = event.seq, event.chain
         rows += 1
@@ -208,6 +212,16 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
     if not found and not differs and (seq, chain) != (row.head, row.chain):
         found.append(Damage(seq, f"the log ends with row {seq}, and row {row.head} was written"))
     return Verdict(rows, found, derived, taken, differs)
+
+
+def _surplus(store: Store, row: VersionRow) -> list[Damage]:
+    """Return what is wrong if there are rows after the last one that was written, and no server."""
+    now = next((each for each in store.versions() if each.id == row.id), row)
+    if now.head != row.head:
+        return []
+    return [
+        Damage(row.head + 1, f"row {row.head} was the last one that was written, and more follow")
+    ]
 
 
 def _specified(start: Event, spec: Spec) -> list[str]:

@@ -20,11 +20,12 @@ from structured_bandits.service.explorer.routes import Frame, explorer_routes
 from structured_bandits.service.for_pages import OwnerForPages
 from structured_bandits.service.hosts import Hosts, Proxies, check_exposure
 from structured_bandits.service.logs import log
-from structured_bandits.service.messages import NewVersion
+from structured_bandits.service.messages import Carry, NewVersion
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.pages.routes import bar, page_routes, refusal
 from structured_bandits.service.patience import ImpatientProtocol
 from structured_bandits.service.problems import Conflict
+from structured_bandits.service.served import Served
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import OwnedElsewhereError, Store
 from structured_bandits.structures.base import Structure
@@ -61,10 +62,13 @@ def open_store(where: str, readonly: bool = False) -> Store:
 
 
 def begin_experiments(
-    owner: Owner, specs: Sequence[tuple[str, dict[str, Any]]], update: bool
+    owner: Owner, specs: Sequence[tuple[str, dict[str, Any]]], update: bool, fresh: bool = False
 ) -> list[str]:
-    """Create the experiments of files, or with `update` new versions; return what was done."""
-    done = []
+    """Create the experiments of files, or with `update` new versions; return what was done.
+
+    With `fresh` new versions begin without the rewards of the old ones.
+    """
+    made = set()
     for name, plain in specs:
         try:
             created = owner.create(name, plain)
@@ -74,11 +78,21 @@ def begin_experiments(
                     f"{name}: the store has this experiment with another specification. Say --update to "
                     "make a new version that begins with all its rewards, or rename the file."
                 ) from None
-            created = owner.new_version(name, NewVersion(spec=plain))
-        word = "created" if created.created else "goes on"
-        done.append(f"{name}: version {created.version} {word}")
+            carry = None if fresh else Carry()
+            created = owner.new_version(name, NewVersion(spec=plain, carry=carry))
+        if created.created:
+            made.add(name)
     owner.writer.write_now()
-    return done
+    return [_line(served, served.name in made) for served in owner.served.values()]
+
+
+def _line(served: Served, made: bool) -> str:
+    """Return how an experiment begins, and whether it does so in trouble."""
+    life = served.life
+    line = f"{served.name}: version {served.current.row.number} {'created' if made else 'goes on'}"
+    if made and life.fallen_at is not None:
+        line += f", but the {life.agent.rewards:,} rewards that it begins with refute its structure"
+    return line
 
 
 def listen(address: Address) -> socket.socket:

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from structured_bandits.checks import checked_count, checked_probability
-from structured_bandits.errors import FileFormatError, ParameterError, StructuredBanditsError
+from structured_bandits.errors import (
+    FileFormatError,
+    MeansOutsideUnitIntervalWarning,
+    ParameterError,
+    StructuredBanditsError,
+)
 from structured_bandits.experiments.policies import build_policy, keys_of
 from structured_bandits.extras import needs
 from structured_bandits.live.logs import read_log
@@ -26,7 +31,7 @@ from structured_bandits.policies.base import POLICIES
 from structured_bandits.policies.guarded import usual_fallback
 from structured_bandits.service.inlined import inlined_structure, structure_of
 from structured_bandits.structures.base import Structure, index_of
-from structured_bandits.structures.files.toml import check_keys
+from structured_bandits.structures.files.toml import check_keys, read_toml
 
 with needs("The service", extra="serve"):
     import msgspec
@@ -112,18 +117,13 @@ def checked_name(name: str) -> str:
 
 def read_spec(path: Path) -> dict[str, Any]:
     """Read a TOML file; return it as a specification, with the files it names read into it."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except tomllib.TOMLDecodeError as error:
-        raise FileFormatError(f"{path}: {error}; expected TOML") from None
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
-    except RecursionError:
-        raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
+    content = read_toml(path)
     if "structure" not in content:
         raise FileFormatError(f"{path}: 'structure' is missing")
     try:
-        content["structure"] = inlined_structure(content["structure"], path)
+        with warnings.catch_warnings():  # `build_spec` says it with the remedy for such a file
+            warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)
+            content["structure"] = inlined_structure(content["structure"], path)
         start = content.get("start")
         if isinstance(start, dict) and "file" in start:
             content["start"] = _read_start(path, content, start)
@@ -156,8 +156,9 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
     check_keys(content, "the specification", ("structure", "policy", "horizon"), KEYS)
     for name in TABLES:
         if not isinstance(content.get(name, {}), Mapping):
-            raise FileFormatError(f"{name}={content[name]!r}: expected a table")
-    structure = structure_of(content["structure"])
+            example = f'[{name}] and below it kind = "ModelTS"' if name == "policy" else f"[{name}]"
+            raise FileFormatError(f"{name}={content[name]!r}: expected a section: write {example}")
+    structure = _structure(content)
     names = tuple(structure.arm_names)
     horizon = checked_count("horizon", content["horizon"])
     policy = _policy(content["policy"], structure, horizon)
@@ -191,6 +192,21 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
         fallback=fallback,
         start=_start(content.get("start")),
     )
+
+
+def _structure(content: Mapping[str, Any]) -> Structure:
+    """Return the structure; means that no reward can have are a mistake, mostly percentages."""
+    declared = {"reward_range", "sigma"} & set(content["policy"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if declared else "error", MeansOutsideUnitIntervalWarning)
+        try:
+            return structure_of(content["structure"])
+        except MeansOutsideUnitIntervalWarning:
+            raise ParameterError(
+                "structure: there are means outside of [0, 1], where rewards are expected. Divide "
+                "percentages by 100. For rewards of another range say so, such as structure = "
+                '{file = "prices.csv", reward_range = [0, 15]}'
+            ) from None
 
 
 def _policy(table: Mapping[str, Any], structure: Structure, horizon: int) -> Any:
@@ -258,7 +274,7 @@ def _rewards(table: Mapping[str, Any], policy: Any) -> Rewards:
     if "missing" not in table:
         raise ParameterError(
             "reward.missing is not given: say what counts if no reward came within the window, a "
-            'number such as 0.0, or "cancel" if that a reward is lost does not depend on it'
+            'number such as 0.0, or "cancel" if rewards get lost by accident, whatever their value'
         )
     missing = table["missing"]
     if missing != "cancel":

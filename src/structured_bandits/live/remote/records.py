@@ -87,7 +87,8 @@ class Alarm:
     """Something that a person should look at.
 
     Kinds: "structure" (refuted), "clock", "horizon" (played beyond it), "read-only", "empty" (no model
-    fits), "replay" (a restart could not derive its decisions again).
+    fits), "replay" (a restart could not derive its decisions again), "stopped" (the policy failed),
+    "waiting" (rewards are not tested, since an older one is missing).
     """
 
     kind: str

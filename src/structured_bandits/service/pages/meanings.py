@@ -56,6 +56,22 @@ ALARMS = {
         "If there was no upgrade, run structured-bandits verify.",
         urgent=False,
     ),
+    "stopped": Meaning(
+        "The policy failed",
+        "It could not take in what came, so this experiment hands out no decisions and accepts no "
+        "rewards. What was acknowledged before is safe, and other experiments go on.",
+        "Begin a new version with another policy or structure, which carries the rewards over. A "
+        "restart tries the same policy once more.",
+    ),
+    "waiting": Meaning(
+        "A missing reward holds back the test of the structure",
+        "The test takes rewards in the order in which their decisions were asked for, because those "
+        "that come early may be of another kind than those that come late. So one reward that never "
+        "comes makes all later ones wait. The policy itself does not wait.",
+        "Cancel the decision if its reward is lost. If rewards get lost now and then, begin a new "
+        "version with a reward window.",
+        urgent=False,
+    ),
 }
 UNKNOWN_ALARM = Meaning("Something needs a look", "", "")
 

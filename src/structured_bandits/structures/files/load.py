@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,12 @@ from structured_bandits.errors import FileFormatError, ParameterError, Structure
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.files.paths import FileId, file_id
-from structured_bandits.structures.files.toml import ReadFile, build_structure, curve_piece
+from structured_bandits.structures.files.toml import (
+    ReadFile,
+    build_structure,
+    curve_piece,
+    toml_of,
+)
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.reward_ranges import Range
 
@@ -94,12 +98,7 @@ def _check_nothing_said(path: Path, said: Mapping[str, Any]) -> None:
 
 def _toml(path: Path, files: tuple[FileId, ...]) -> Structure:
     text = path.read_text(encoding="utf-8-sig")
-    try:
-        content = tomllib.loads(text)
-    except ValueError as error:  # also of numbers with too many digits
-        raise FileFormatError(f"{path}: {error}; expected TOML") from None
-    except RecursionError:
-        raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
+    content = toml_of(path, text)
     if "kind" in content:
         return build_structure(content, str(path), path.parent, reader(files))
     return _curves(path, text, content)
