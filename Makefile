@@ -67,6 +67,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/theory.py
 	$(BIN)/python benchmarks/workers.py
+	$(BIN)/python benchmarks/sweep.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/polyhedral.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/field.py

@@ -17,6 +17,7 @@ TITLES = {  # in the order of the page
     "bounds": "What bounds SUCB and UCB",
     "engine": "The engine and its surroundings",
     "workers": "Workers",
+    "sweep": "Sweeps",
     "live": "Live agents",
     "service": "The decision service",
     "large": "A table of 1,000,000 models × 100 arms",

@@ -30,6 +30,8 @@ from structured_bandits.errors import (
     StructuredBanditsError,
     StructureError,
 )
+from structured_bandits.experiments.sweeps.loaded import Sweep, load_sweep
+from structured_bandits.experiments.sweeps.sweep import sweep
 from structured_bandits.live.agent import Agent, Decision
 from structured_bandits.live.likely import LikelyModel
 from structured_bandits.live.logs import Learned
@@ -158,6 +160,7 @@ __all__ = [
     "SlowSimulationWarning",
     "StructureError",
     "StructuredBanditsError",
+    "Sweep",
     "Tape",
     "ThompsonSampling",
     "UncertainModelTS",
@@ -172,6 +175,7 @@ __all__ = [
     "lipschitz",
     "load_result",
     "load_structure",
+    "load_sweep",
     "mixtures",
     "monotone",
     "overview",
@@ -179,6 +183,7 @@ __all__ = [
     "scaled",
     "simulate",
     "simulate_random",
+    "sweep",
     "unimodal",
     "union",
     "unstructured",

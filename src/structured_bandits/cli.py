@@ -42,9 +42,10 @@ def main() -> None:
 
     You write down what you know before the first pull (a structure: the models that are possible).
     `analyse` says how hard that makes the problem, `advise` says which policy to take, `compare` lets
-    policies play on it, and `reproduce` runs the experiments of the paper behind the library. `init`
-    writes an example to begin with. `explore` shows a structure on a page. `serve` lets a policy choose
-    live, over HTTP, with a dashboard; `demo` shows that with simulated customers.
+    policies play on it, `sweep` does so for many settings, and `reproduce` runs the experiments of the
+    paper behind the library. `init` writes an example to begin with. `explore` shows a structure on a
+    page. `serve` lets a policy choose live, over HTTP, with a dashboard; `demo` shows that with
+    simulated customers.
     """
 
 
@@ -368,6 +369,58 @@ def compare(
 
 
 @main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder for everything that comes out. Without it, sweeps/NAME beside FILE.",
+)
+@click.option("--runs", type=click.IntRange(min=1), help="Of each point; else as FILE says.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=SEED)
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Processes. Without it, one for each core."
+)
+@click.option(
+    "--cluster",
+    metavar="local|ADDRESS",
+    help="Play on a cluster of dask: one of this machine's own, or the scheduler at an address such as "
+    "tcp://10.0.0.1:8786. All its machines must see the folder of --out under the same path.",
+)
+@click.option(
+    "--allow-code", is_flag=True, help="FILE may name policies of your own, which are imported."
+)
+def sweep(
+    file: Path,
+    out: Path | None,
+    runs: int | None,
+    seed: int,
+    workers: int | None,
+    cluster: str | None,
+    allow_code: bool,
+) -> None:
+    """Play an experiment for every combination of the values in its [sweep].
+
+    FILE is an experiment as for `compare`, with a table [sweep] of keys and lists of values. What was
+    played is kept: a sweep that was stopped goes on with the same command, and more --runs are added to
+    those that are there.
+    """
+    from structured_bandits.experiments.paper.structures import STRUCTURES
+    from structured_bandits.experiments.sweeps.sweep import PAGE
+    from structured_bandits.experiments.sweeps.sweep import sweep as play
+
+    with _complaints(STOPPED_SWEEP), warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # errors say what matters
+        name = file.stem if file.stem.strip(".") else "sweep"
+        folder = out or file.parent / "sweeps" / name
+        how: dict[str, Any] = {"workers": workers, "cluster": cluster, "allow_code": allow_code}
+        how |= {"say": click.echo, "named": STRUCTURES}
+        played = play(file, folder, runs=runs, seed=seed, **how)
+        best = played.best()
+    click.echo(best.to_string(index=False, na_rep="–", float_format="{:.4g}".format))
+    click.echo(f"page: {folder / PAGE}")
+
+
+@main.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path())
 def init(folder: Path) -> None:
     """Write an example into FOLDER (without it, this folder).
@@ -387,6 +440,7 @@ def init(folder: Path) -> None:
     click.echo(f"next: structured-bandits compare {folder / 'experiment.toml'}")
 
 
+STOPPED_SWEEP = "stopped; the same command goes on with the runs that are missing"
 STOPPED = "stopped; the same command will go on with the policies that are missing"
 
 

@@ -40,6 +40,7 @@ class RunOptions:
     brief: bool = (
         False  # keep only what claims need: regret at a tenth, half and the end; no e-values
     )
+    progress: bool | None = None  # None: a bar if standard error is a terminal
 
     def runs_of(self, experiment: Experiment) -> int:
         """Return the number of runs of an experiment."""
@@ -51,7 +52,7 @@ def run_policy(experiment: Experiment, name: str, options: RunOptions) -> Result
     path = result_path(experiment, name, options)
     if path.exists():
         return _load(path, path.stem)
-    result = _play(experiment, name, options)
+    result = play_policy(experiment, name, options)
     result.info["key"] = path.stem
     make_folder(path.parent)
     result.save(path)
@@ -127,18 +128,21 @@ def _load(path: Path, name: str) -> Result:
     return result
 
 
-def compile_for(experiment: Experiment, name: str) -> None:
+def compile_for(experiment: Experiment, name: str, progress: bool | None = None) -> None:
     """Compile what a policy of an experiment needs, by playing a single pull."""
-    _play(replace(experiment, horizon=1), name, RunOptions(Path(), runs=1, workers=1))
+    options = RunOptions(Path(), runs=1, workers=1, progress=progress)
+    play_policy(replace(experiment, horizon=1), name, options)
 
 
-def _play(experiment: Experiment, name: str, options: RunOptions) -> Result:
+def play_policy(experiment: Experiment, name: str, options: RunOptions) -> Result:
+    """Play the runs of one policy of an experiment."""
     how: dict[str, Any] = {
         "runs": options.runs_of(experiment),
         "first_run": options.first,
         "seed": options.seed,
         "checkpoints": experiment.checkpoints,
         "workers": options.workers or core_count(),
+        "progress": options.progress,
     }
     if options.brief:
         end = experiment.horizon

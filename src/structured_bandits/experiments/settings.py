@@ -114,8 +114,19 @@ def read_experiment(
     `named` are the structures that the file may name. With `allow_code` it may name Python modules with
     policies of its own, which are then imported.
     """
+    return build_experiment(path, read_content(path), preset, named, allow_code)
+
+
+def build_experiment(
+    path: Path,
+    content: dict[str, Any],
+    preset: str | None = None,
+    named: Named = NOTHING_NAMED,
+    allow_code: bool = False,
+) -> Experiment:
+    """Return the experiment that `content` describes; `path` is where it stands, for its errors."""
     try:
-        chosen = _with_preset(path, _content(path), preset)
+        chosen = _with_preset(path, content, preset)
         _check_keys(path, chosen)
         return _experiment(path, chosen, preset, named, allow_code)
     except (FileFormatError, MissingExtraError):
@@ -126,7 +137,7 @@ def read_experiment(
         raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
 
 
-def _content(path: Path, including: tuple[Path, ...] = ()) -> dict[str, Any]:
+def read_content(path: Path, including: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Return what is written in a file; with `same_as`, on top of what is written in that one."""
     content = read_toml(path)
     if "same_as" not in content:
@@ -141,7 +152,7 @@ def _content(path: Path, including: tuple[Path, ...] = ()) -> dict[str, Any]:
         raise FileFormatError(f"{path}, same_as={name!r}: there is no file {other}")
     if other in (path, *including):
         raise FileFormatError(f"{path}, same_as={name!r}: the files include each other")
-    return _merged(_content(other, (path, *including)), content)
+    return _merged(read_content(other, (path, *including)), content)
 
 
 def _with_preset(path: Path, content: dict[str, Any], preset: str | None) -> dict[str, Any]:
@@ -169,6 +180,10 @@ def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 def _check_keys(path: Path, content: dict[str, Any]) -> None:
     for key, value in content.items():
+        if key == "sweep":
+            raise FileFormatError(
+                f"{path} has a [sweep]: structured-bandits sweep {path} plays all its points"
+            )
         if key not in KEYS:
             accepted = ", ".join(sorted(KEYS))
             raise FileFormatError(f"{path}, {key!r}: unknown; accepted are {accepted}")

@@ -134,14 +134,14 @@ class Result:
         with needs("Result.to_frame", extra="simulate"):
             import pandas
 
-        runs, places = self.runs, len(self.checkpoints)
+        places = len(self.checkpoints)
         return pandas.concat(
             [
                 pandas.DataFrame(
                     {
                         "policy": name,
-                        "run": np.repeat(np.arange(runs), places),
-                        "t": np.tile(self.checkpoints, runs),
+                        "run": np.repeat(self._numbers(), places),
+                        "t": np.tile(self.checkpoints, self.runs),
                         "regret": regret.ravel(),
                     }
                 )
@@ -149,6 +149,11 @@ class Result:
             ],
             ignore_index=True,
         )
+
+    def _numbers(self) -> Ints:
+        """Return the numbers of the runs."""
+        first = self.info.get("first_run", 0)
+        return np.arange(first, first + self.runs)
 
     def __repr__(self) -> str:
         from structured_bandits.simulation.regret_table import regret_table
@@ -189,26 +194,27 @@ class Result:
             self, ax, policies=policies, log=log, bands=bands, style=style, legend=legend
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], lists: str = "fixed") -> None:
         """Write a Parquet file with everything, the parameters, seed and versions included.
 
         The file has a row for each policy and run. It appears under its name only when it is complete,
-        and contains a checksum of everything.
+        and contains a checksum of everything. With `lists="any"` its columns have the same type whatever
+        the numbers of arms and checkpoints are, so that many files can be read as one table.
         """
-        write_whole(path, _with_checksum(self._parquet()))
+        write_whole(path, _with_checksum(self._parquet(lists == "fixed")))
 
-    def _parquet(self) -> bytes:
+    def _parquet(self, fixed: bool) -> bytes:
         with needs("Result.save", extra="simulate"):
             import pyarrow
             import pyarrow.parquet
 
         columns: dict[str, Any] = {
             "policy": pyarrow.array([name for name in self.policies for _ in range(self.runs)]),
-            "run": np.tile(np.arange(self.runs), len(self.policies)),
+            "run": np.tile(self._numbers(), len(self.policies)),
         }
         for key in TABLES:
             if tables := list(getattr(self, key).values()):
-                columns[key] = _to_arrow(np.concatenate(tables))
+                columns[key] = _to_arrow(np.concatenate(tables), fixed)
         about = {"format": FORMAT, "checkpoints": self.checkpoints.tolist(), "info": self.info}
         table = pyarrow.table(columns).replace_schema_metadata(
             {"structured_bandits": json.dumps(about, default=_plain_value), "checksum": UNCHECKED}
@@ -277,13 +283,16 @@ def _plain_value(value: Any) -> Any:
     )
 
 
-def _to_arrow(table: Any) -> Any:
+def _to_arrow(table: Any, fixed: bool) -> Any:
     """Return an Arrow column with a number, or a list of numbers, for each row."""
     with needs("Result.save", extra="simulate"):
         import pyarrow
 
     if table.ndim == 1:
         return pyarrow.array(table)
+    if not fixed:
+        ends = np.arange(len(table) + 1, dtype=np.int32) * table.shape[1]
+        return pyarrow.ListArray.from_arrays(ends, pyarrow.array(table.ravel()))
     return pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(table.ravel()), table.shape[1])
 
 
@@ -293,7 +302,7 @@ def _from_arrow(column: Any) -> Any:
         import pyarrow
 
     array = column.combine_chunks()
-    if pyarrow.types.is_fixed_size_list(array.type):
+    if pyarrow.types.is_fixed_size_list(array.type) or pyarrow.types.is_list(array.type):
         return array.flatten().to_numpy().reshape(len(array), -1)
     return array.to_numpy()
 

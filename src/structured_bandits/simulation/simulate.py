@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from structured_bandits.simulation.blocks import (
 )
 from structured_bandits.simulation.compatibility import check_together, warn_of_horizons
 from structured_bandits.simulation.result import Result
-from structured_bandits.simulation.workers import core_count, run_blocks
+from structured_bandits.simulation.workers import core_count, run_blocks, run_blocks_on, slots_of
 
 ENGINES = ("compiled", "python")
 
@@ -49,6 +49,7 @@ def simulate(
     progress: bool | None = None,
     misfit: bool | None = None,
     first_run: int = 0,
+    executor: Any = None,
 ) -> Result:
     """Play each policy in `world` for `horizon` pulls, `runs` times.
 
@@ -71,6 +72,9 @@ def simulate(
       (`Result.e_values`). None means for all structures except polytopes, where it takes linear and
       quadratic programs.
     - `first_run`: the number of the first run, so that more runs can be added to earlier ones.
+    - `executor`: who plays the runs, anything with `submit` as in `concurrent.futures`: a pool of
+      processes, or a cluster (`client.get_executor()` of dask). The results are the same to the last bit
+      where the versions are. `workers` then says how many tasks it does at the same time.
     """
     policies = _named(policies)
     setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms, misfit)
@@ -83,7 +87,8 @@ def simulate(
         "policies": {name: _described(policy) for name, policy in policies.items()},
     }
     numbers = _run_numbers(first_run, runs)
-    return _run(setting, Same(dict(policies), world), numbers, workers, progress, about)
+    players = Players(workers, executor, progress)
+    return _run(setting, Same(dict(policies), world), numbers, players, about)
 
 
 def simulate_random(
@@ -99,6 +104,7 @@ def simulate_random(
     progress: bool | None = None,
     misfit: bool | None = None,
     first_run: int = 0,
+    executor: Any = None,
 ) -> Result:
     """Like `simulate`, with policies and world drawn afresh in each run.
 
@@ -116,18 +122,31 @@ def simulate_random(
     }
     setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms, misfit)
     warn_of_horizons(policies, setting.horizon)  # here, not in the threads that draw again
-    return _run(setting, Draw(draw, len(world.means)), numbers, workers, progress, about)
+    players = Players(workers, executor, progress)
+    return _run(setting, Draw(draw, len(world.means)), numbers, players, about)
+
+
+class Players(NamedTuple):
+    """Who plays, and whether a bar shows it."""
+
+    workers: int | None
+    executor: Any
+    progress: bool | None
+
+    def play(self, setting: Setting, case: Same | Draw, runs: range) -> list[Block]:
+        """Return the blocks of all runs."""
+        if self.executor is None:
+            workers = _worker_count(self.workers, setting)
+            return run_blocks(setting, case, runs, workers, self.progress)
+        given = self.workers
+        slots = slots_of(self.executor) if given is None else checked_count("workers", given)
+        return run_blocks_on(self.executor, setting, case, runs, slots, self.progress)
 
 
 def _run(
-    setting: Setting,
-    case: Same | Draw,
-    runs: range,
-    workers: int | None,
-    progress: bool | None,
-    about: dict[str, Any],
+    setting: Setting, case: Same | Draw, runs: range, players: Players, about: dict[str, Any]
 ) -> Result:
-    blocks = run_blocks(setting, case, runs, _worker_count(workers, setting), progress)
+    blocks = players.play(setting, case, runs)
     return Result(
         checkpoints=setting.checkpoints,
         regret=_gathered(blocks, setting, "regret"),

@@ -11,6 +11,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+from collections import deque
+from collections.abc import Callable
 from concurrent.futures import (
     FIRST_COMPLETED,
     Executor,
@@ -28,6 +30,7 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.progress import doing, progress_bar
 from structured_bandits.simulation.blocks import Block, Case, Setting, play_block
 
+IN_FLIGHT = 4  # blocks for each slot of an executor: enough to keep it busy, few enough to hold
 PARTS = 4  # of what is left, shared by all workers: large blocks first, small ones at the end
 
 _stop_flag: Any = None  # of a worker process
@@ -59,6 +62,68 @@ def run_blocks(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return [future.result() for future in futures]
+
+
+def run_blocks_on(
+    executor: Any, setting: Setting, case: Case, runs: range, slots: int, progress: bool | None
+) -> list[Block]:
+    """Play all runs on an executor that somebody else made; return the blocks in order of their runs."""
+    _check_picklable(case)
+    spans = spread(runs, slots)
+    left = deque(spans)
+    waiting: dict[Future[Block], range] = {}
+    blocks: dict[range, Block] = {}
+    with progress_bar("sb.simulate", progress, total=len(runs), unit="run") as bar:
+        try:
+            while left or waiting:
+                while left and len(waiting) < IN_FLIGHT * slots:
+                    span = left.popleft()
+                    waiting[submit_to(executor, play_elsewhere, setting, case, span)] = span
+                done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+                bar.set_description("simulating" if blocks else "preparing", refresh=False)
+                for future in done:
+                    span = waiting.pop(future)
+                    blocks[span] = future.result()
+                    bar.update(len(span))
+                if not done:
+                    bar.refresh()
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
+    return [blocks[span] for span in spans]
+
+
+def submit_to(executor: Any, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Hand work to an executor; raises ParameterError if it is none."""
+    check_executor(executor)
+    future = executor.submit(function, *arguments)
+    if not isinstance(future, Future):
+        raise ParameterError(
+            f"executor={executor!r}: its submit returned {future!r}; expected a future of "
+            "concurrent.futures (of a dask client take client.get_executor())"
+        )
+    return future
+
+
+def check_executor(executor: Any) -> None:
+    """Raise ParameterError unless something looks like an executor."""
+    if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
+        raise ParameterError(
+            f"executor={executor!r}: expected something with submit(function, *arguments), such as a "
+            "ProcessPoolExecutor, or client.get_executor() of dask"
+        )
+
+
+def play_elsewhere(setting: Setting, case: Case, span: range) -> Block:
+    """Play a block in another process, which nobody stops in between."""
+    return play_block(setting, case, span, np.zeros(1, np.int64))
+
+
+def slots_of(executor: Any) -> int:
+    """Return how many tasks an executor does at the same time, as far as it says so."""
+    said = getattr(executor, "_max_workers", None)
+    return said if isinstance(said, int) and said > 0 else core_count()
 
 
 def spread(runs: range, workers: int) -> list[range]:
@@ -99,8 +164,9 @@ def _check_picklable(case: Case) -> None:
         pickle.dumps(case)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ParameterError(
-            f"workers: Python runs go to other processes, which need what is played in a form that "
-            f"can be sent ({error}); define it at the top level of a module, or use workers=1"
+            f"workers: these runs go to other processes, which need what is played in a form that "
+            f"can be sent ({error}); define it at the top level of a module, or play it in this process "
+            "(workers=1, no executor)"
         ) from None
 
 

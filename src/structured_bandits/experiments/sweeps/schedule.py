@@ -1,0 +1,94 @@
+"""Which runs go into which task, and how long the rest will take.
+
+Handing over a task and writing a file take milliseconds, so a task should take seconds: long runs are
+cut into several tasks, and short ones of several points go together. How long a run takes is learned
+from those that were played, for each policy and horizon; of a new kind a few runs are played first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+
+from structured_bandits.experiments.sweeps.grid import Point
+from structured_bandits.experiments.sweeps.tasks import Piece, Played
+
+SECONDS = 2.0  # that a task should take
+FIRST = 8  # runs of a kind that nobody has timed
+PIECES = 200  # in a task at most
+RECENT = 0.5  # weight of the last timing
+
+
+class Schedule:
+    """The runs that nobody plays yet."""
+
+    def __init__(
+        self, points: Sequence[Point], missing: Mapping[int, Sequence[range]], slots: int
+    ) -> None:
+        self._kinds = {each.number: (each.policy, each.experiment.horizon) for each in points}
+        self._runs: Counter[tuple[str, int]] = Counter()  # that are left, by kind
+        self._under_way: Counter[tuple[str, int]] = Counter()  # that somebody plays, by kind
+        self._costs: dict[tuple[str, int], float] = {}  # seconds a run, by kind
+        self.slots = slots  # tasks that are done at the same time
+        pieces = [Piece(point, runs) for point, several in missing.items() for runs in several]
+        self._left: deque[Piece] = deque(self._one_of_each_kind_first(pieces))
+        for piece in pieces:
+            self._runs[self._kinds[piece.point]] += len(piece.runs)
+
+    def _one_of_each_kind_first(self, pieces: Iterable[Piece]) -> list[Piece]:
+        """Return the pieces with a few runs of each kind in front: then the time left is soon known."""
+        first: dict[tuple[str, int], Piece] = {}
+        rest: list[Piece] = []
+        for point, runs in pieces:
+            kind = self._kinds[point]
+            if kind not in first:
+                first[kind], runs = Piece(point, runs[:FIRST]), runs[FIRST:]
+            if runs:
+                rest.append(Piece(point, runs))
+        return [*first.values(), *rest]
+
+    @property
+    def runs_left(self) -> int:
+        """How many runs nobody plays yet."""
+        return self._runs.total()
+
+    def take(self) -> list[Piece]:
+        """Return the pieces of the next task; none if nothing is left."""
+        pieces: list[Piece] = []
+        room = min(SECONDS, max(0.1, 0.25 * (self._seconds(self._runs) or SECONDS)))
+        while self._left and room > 0.0 and len(pieces) < PIECES:
+            piece = self._left.popleft()
+            cost = self._costs.get(self._kinds[piece.point])
+            if cost is None and pieces:
+                self._left.appendleft(piece)
+                break
+            fits = FIRST if cost is None else max(1, int(room / cost))
+            now, later = piece.runs[:fits], piece.runs[fits:]
+            if later:
+                self._left.appendleft(Piece(piece.point, later))
+            pieces.append(Piece(piece.point, now))
+            self._runs[self._kinds[piece.point]] -= len(now)
+            self._under_way[self._kinds[piece.point]] += len(now)
+            if cost is None or later:
+                break  # another piece of this point would only be another file
+            room -= cost * len(now)
+        return pieces
+
+    def learn(self, played: Iterable[Played]) -> None:
+        """Learn what was played, and how long it took."""
+        for (point, runs), seconds in played:
+            kind, cost = self._kinds[point], seconds / len(runs)
+            self._under_way[kind] -= len(runs)
+            if seconds > 0.0:
+                known = self._costs.get(kind, cost)
+                self._costs[kind] = (1.0 - RECENT) * known + RECENT * cost
+
+    def seconds_left(self) -> float | None:
+        """Return how long it takes until all runs are played; None as long as nobody knows."""
+        return self._seconds(self._runs + self._under_way)
+
+    def _seconds(self, runs: Mapping[tuple[str, int], int]) -> float | None:
+        left = {kind: count for kind, count in runs.items() if count}
+        if any(kind not in self._costs for kind in left):
+            return None
+        return sum(self._costs[kind] * count for kind, count in left.items()) / self.slots
