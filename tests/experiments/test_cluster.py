@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from distributed import KilledWorker
 from support.dask_cluster import DaskCluster
-from support.slow_sweep import SLOW_POINTS, SlowSweep
+from support.slow_sweep import SLOW_POINTS, SOURCES, SlowSweep
 
 import structured_bandits as sb
 from structured_bandits.experiments.sweeps import executors, play
@@ -81,9 +83,11 @@ def test_workers_that_come_late_or_cannot_play(
     slow: SlowSweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
-    how = {"cluster": "", "runs": 2, "allow_code": True}
-    with DaskCluster(slow.folder, slow.environment, workers=0) as cluster:
-        how["cluster"] = cluster.address
+    elsewhere = slow.folder / "elsewhere"
+    elsewhere.mkdir()
+    environment = {**slow.environment, "PYTHONPATH": SOURCES}  # the policy is not on its path
+    with DaskCluster(elsewhere, environment, workers=0) as cluster:
+        how: dict[str, Any] = {"cluster": cluster.address, "runs": 2, "allow_code": True}
 
         def say(text: str) -> None:
             said.append(text)
@@ -107,6 +111,16 @@ def test_workers_that_come_late_or_cannot_play(
             ):
                 sb.sweep(slow.file, slow.out, **how)
         assert sb.sweep(slow.file, slow.out, **how).runs == 3
+        module = slow.folder / "slow_policy.py"
+        module.write_text(module.read_text().replace("self.start + ", "self.start + 1 + "))
+        changed = sb.sweep(
+            slow.file, slow.folder / "changed", **how
+        )  # by a worker that knew the old one
+    with ThreadPoolExecutor(4) as threads:
+        how |= {"cluster": None, "executor": threads}
+        again = sb.sweep(slow.file, slow.folder / "again", **how)
+    assert changed.digest == again.digest
+    assert changed.digest != sb.load_sweep(slow.out).digest
 
 
 @pytest.mark.parametrize("address", ["nobody", "nonsense", "foo://127.0.0.1:1", ""])
@@ -122,6 +136,21 @@ def test_addresses_where_nobody_listens(
             sb.ParameterError, match=f"cluster='{address}': no scheduler answers there"
         ):
             sb.sweep(slow.file, slow.out, cluster=address, allow_code=True)
+
+
+@pytest.mark.parametrize("lost", [OSError("closed"), asyncio.CancelledError()], ids=repr)
+def test_whoever_waits_for_a_task_hears_of_its_loss(lost: BaseException) -> None:
+    """Also where the answer was on its way when the scheduler died."""
+
+    class Client:
+        status = "finished"
+
+        async def gather(self, sent: object, asynchronous: bool) -> None:
+            raise lost
+
+    future: Future[Any] = Future()
+    asyncio.run(executors._Sender(Client())._answer(Client(), future))
+    assert isinstance(future.exception(timeout=0), BrokenExecutor)
 
 
 def test_which_errors_say_that_workers_are_lost() -> None:

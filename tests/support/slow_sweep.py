@@ -208,4 +208,4 @@ def until(done: Callable[[], bool], may_wait: Callable[[], bool], said: Path) ->
     while not done():
         assert may_wait(), said.read_text()
         assert time.monotonic() < end, said.read_text()
-        time.sleep(0.02)
+        time.sleep(0.05)

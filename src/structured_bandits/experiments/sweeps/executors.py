@@ -21,6 +21,7 @@ LOCAL = "local"
 OWN_PAGE = "127.0.0.1:0"  # dask serves one in any case; not to other machines, and at any free port
 PATIENCE = 30.0  # seconds that a cluster has to answer, and to be there again once it was lost
 RETRIES = 5  # of a task that failed: another machine may see the folder, or have room
+TALKERS = ("batched", "client", "comm", "core")  # of dask's modules, about lost connections
 FAILURES = 10  # workers that may be lost with a task before dask gives it up
 
 
@@ -113,14 +114,16 @@ class _Sender(NamedTuple):
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep dask's client from printing tracebacks where a scheduler is lost; we say so in a sentence."""
-    logger = logging.getLogger("distributed.client")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    """Keep dask from printing tracebacks where a scheduler is lost; we say so in a sentence."""
+    loggers = [logging.getLogger(f"distributed.{name}") for name in TALKERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _slots(client: Any) -> int:

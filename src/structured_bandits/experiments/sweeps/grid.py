@@ -229,7 +229,8 @@ def _points(
             own_seed = checked_count(SEED, varied.pop(SEED, seed), least=0)
             experiment = build_experiment(path, varied, None, named, allow_code)
             same = json.dumps(experiment.plain, sort_keys=True, default=str)
-            experiment = replace(experiment, problem=problems.setdefault(same, experiment.problem))
+            shared = problems.setdefault(same, experiment.problem)
+            experiment = replace(experiment, path=path.absolute(), problem=shared)
             said = {axis.name: label(value) for axis, value in chosen}
             yield Point(number, policy, said, experiment, own_seed)
             number += 1

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from structured_bandits.errors import MissingExtraError, OutputError, StructuredBanditsError
+from structured_bandits.experiments.own_policies import load_code
+from structured_bandits.experiments.policies import own_code
 from structured_bandits.experiments.saved_runs import RunOptions, compile_for, play_policy
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.experiments.sweeps import manifest
@@ -73,10 +75,23 @@ def _play_task(task: Task) -> list[Played]:
             f"{task.out}: this worker does not see the folder of the sweep; all machines must share it "
             "under the same path"
         )
+    for point in {point.policy: point for point, _ in task.pieces}.values():
+        _load_code(point.experiment, point.policy)
     return [
         Played(Piece(point.number, runs), _play(task.out, point, runs))
         for point, runs in task.pieces
     ]
+
+
+def _load_code(experiment: Experiment, policy: str) -> None:
+    """Import policies of the user's own: a worker that lives on may know them as they were before."""
+    names = own_code(experiment.specs[policy])
+    found = [load_code(name, experiment.path.parent) for name in names]
+    if found != experiment.code.get(policy, []):
+        raise OutputError(
+            f"this worker finds other code for {', '.join(names)} than the process that sends it work; "
+            "it must be the same on all machines, and stay as it is while a sweep is played"
+        )
 
 
 def _play(out: Path, point: Point, runs: range) -> float:
