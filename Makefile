@@ -20,7 +20,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-WORKERS ?= auto
+# One more than there are cores: many tests wait for a process, a disk or a browser.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .PHONY: reproduce demo test test-lowest test-pre lint bench versions theorems verdicts docs soak soak-service clean
 

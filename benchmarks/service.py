@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 from contestants import HERE, ContestantError, last_line, python_of
 from rows import Row, number, write
 from service_logs import memory
-from support.faulty_disk import SLEEP, SYNC, FaultyDisk, need_compiler
+from support.faulty_disk import SLEEP, SYNC, FaultyDisk, can_make_disks
 
 TOPIC = "service"
 CLIENTS = (1, 64, 256)
@@ -218,7 +218,7 @@ def under_load(case: Case, folder: Path, seconds: float) -> list[Row]:
 
 def on_slow_disk(case: Case, folder: Path, seconds: float) -> list[Row]:
     """Return the latency at half load where the disk is what takes time; nothing without a compiler."""
-    if not need_compiler():
+    if not can_make_disks():
         return []
     work = {"path": f"/v1/experiments/{case.name}", "means": case.means}
     disk = FaultyDisk(folder)

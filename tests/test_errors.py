@@ -306,7 +306,7 @@ def test_compiled_code_needs_named_tuples() -> None:
 
 def test_what_cannot_be_sent_to_a_process_is_named_before_one_is_started() -> None:
     for _ in range(6):
-        with pytest.raises(sb.ParameterError, match="or use workers=1"):
+        with pytest.raises(sb.ParameterError, match="play it in this process"):
             sb.simulate_random(
                 lambda rng: ({"UCB": sb.UCB(R)}, WORLD), 10, engine="python", workers=2
             )
