@@ -10,7 +10,7 @@ from support.owned import NAME, TABLE, Shop
 
 from structured_bandits.service import messages as m
 
-LIVES = 25  # in each test; `support.clerked.soak_books` lives as many as time allows
+LIVES = 15  # in each test; `support.clerked.soak_books` lives as many as time allows
 SPEC = {"structure": TABLE, "policy": {"kind": "SAE"}, "horizon": 10**6}
 LATE = {"window": "60s", "missing": "cancel", "late": "learn"}
 

@@ -152,7 +152,7 @@ def estimates(lives: Sequence[BareLife]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_windows_keep_rewards_without_bias() -> None:
-    lives = [shop_life(number, held=True) for number in range(12)]
+    lives = [shop_life(number, held=True) for number in range(8)]
     means, errors = estimates(lives)
     assert (np.abs(means - TRUTH) < stats.norm.isf(RARE / 2) * errors).all(), means
     assert all(0 in one.life.agent.active_arms for one in lives)
@@ -161,7 +161,7 @@ def test_windows_keep_rewards_without_bias() -> None:
 
 def test_as_they_arrive_rewards_are_biased() -> None:
     """Without a window the same shop is misled: this is what windows are for."""
-    lives = [shop_life(number, held=False) for number in range(12)]
+    lives = [shop_life(number, held=False) for number in range(8)]
     means, errors = estimates(lives)
     assert (means - TRUTH > stats.norm.isf(RARE / 2) * errors).all(), means
     assert all(one.life.agent.empty for one in lives)  # at some time no model fitted
@@ -183,7 +183,7 @@ def alarms(policy: str, truth: Sequence[float], lives: int, first: int) -> list[
     return rung
 
 
-@pytest.mark.parametrize(("policy", "lives"), [("SAE", 80), ("SUCB", 16)])
+@pytest.mark.parametrize(("policy", "lives"), [("SAE", 50), ("SUCB", 10)])
 def test_false_alarms_are_not_more_than_the_level(policy: str, lives: int) -> None:
     rung = []
     for number, truth in enumerate(MEANS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.crash_attacks import crash_the_database, kill_under_load, kill_with_windows
+from support.crash_attacks import crash_the_database, kill_under_load
 from support.postgres_server import Server
 from support.rival_attacks import take_over
 
@@ -13,12 +13,6 @@ def test_crashes_under_load_on_postgresql(tmp_path: Path, postgres: Server) -> N
     found = kill_under_load(tmp_path, seed=1, cycles=4, store=postgres.schema())
     assert found.problems == []
     assert found.acknowledged > 100
-
-
-def test_crashes_with_windows_on_postgresql(tmp_path: Path, postgres: Server) -> None:
-    found = kill_with_windows(tmp_path, seed=2, cycles=2, store=postgres.schema())
-    assert found.problems == []
-    assert found.acknowledged > 50
 
 
 def test_a_database_that_crashes_is_found_again(tmp_path: Path, postgres: Server) -> None:
