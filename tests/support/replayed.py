@@ -243,7 +243,7 @@ def encoded(content: dict[str, Any]) -> bytes:
 
 
 def replayed_life(
-    policy: str, kind: str, order: str, seed: int = 0, commands: int = 30
+    policy: str, kind: str, order: str, seed: int = 0, commands: int = 18
 ) -> set[str]:
     """Live one life; raises AssertionError if a replay leads to another state or decision.
 
