@@ -31,10 +31,8 @@ def slow(tmp_path: Path) -> SlowSweep:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The digest of the sweep, played by threads of this process."""
-    own = SlowSweep(tmp_path_factory.mktemp("undisturbed"), RUNS, PAUSE)
-    with ThreadPoolExecutor(4) as threads:
-        return sb.sweep(own.file, own.out, executor=threads, allow_code=True).digest
+    """The digest of the sweep where nobody disturbs it."""
+    return SlowSweep(tmp_path_factory.mktemp("undisturbed"), RUNS, PAUSE).undisturbed()
 
 
 def test_a_cluster_of_this_machine_whose_worker_is_killed(

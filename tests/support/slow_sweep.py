@@ -12,18 +12,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import psutil
 
-import structured_bandits
+import structured_bandits as sb
 from structured_bandits.experiments.sweeps.grid import Grid, read_grid
 from structured_bandits.experiments.sweeps.play import count_runs, missing_of
 
-SOURCES = str(Path(structured_bandits.__file__).parents[1])
+SOURCES = str(Path(sb.__file__).parents[1])
 PATIENCE = 120.0  # seconds in which something must happen; usually a few are enough
 COUNTED = "SLOW_SWEEP_COUNTED"
 
@@ -96,6 +96,11 @@ class SlowSweep:
         path = os.pathsep.join((SOURCES, str(self.folder)))
         return {**os.environ, "PYTHONPATH": path, COUNTED: str(self.counted)}
 
+    def undisturbed(self) -> str:
+        """Play it by threads of this process; return the digest."""
+        with ThreadPoolExecutor(4) as threads:
+            return sb.sweep(self.file, self.out, executor=threads, allow_code=True).digest
+
     @cached_property
     def grid(self) -> Grid:
         """Its points."""
@@ -153,12 +158,7 @@ class SweepProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._process.kill()
         self._process.wait(PATIENCE)
 

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from contextlib import chdir
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from click.testing import CliRunner
@@ -76,12 +75,7 @@ class Typist:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._server is not None:
             self._server.kill()
 

@@ -159,16 +159,16 @@ def application(
     log_requests: bool = False,
 ) -> ASGIApp:
     """Return the service: its endpoints, its description, its metrics and its pages."""
+    answering = [Answering(owner, endpoint) for endpoint in ENDPOINTS]
     routes: list[BaseRoute] = [
-        Route(endpoint.path, Answering(owner, endpoint), methods=[endpoint.method])
-        for endpoint in ENDPOINTS
+        Route(each.endpoint.path, each, methods=[each.endpoint.method]) for each in answering
     ]
     routes.append(Route("/v1/openapi.json", _described, methods=["GET"]))
     routes.append(Route("/metrics", _metrics_of(owner), methods=["GET"]))
     routes += pages
     handlers = {HTTPException: _refused, HttpProblem: _said, Exception: _said}
     app = Starlette(routes=routes, exception_handlers=handlers)
-    often = {each.label: Answering(owner, each) for each in ENDPOINTS if each.label in OFTEN}
+    often = {each.endpoint.label: each for each in answering if each.endpoint.label in OFTEN}
     return protected(
         Shortcut(app, often),
         tokens=owner.tokens,

@@ -158,7 +158,7 @@ class Life:
         if self.paused:
             return self._ask_paused(wanted, at)
         allowed_arms(wanted.available, self.spec.arm_names, self.agent.parked_arms)  # may refuse
-        return self._chosen(wanted, self._plays_control, at)
+        return self._chosen(wanted, at)
 
     def hand_out(self, limit: int, key: str | None, at: int) -> Event:
         """Hand out what the plan still wants, at most `limit` pulls, as one batch."""
@@ -174,13 +174,13 @@ class Life:
                 "The structure is refuted, and the control arm is played; ask for single decisions."
             )
         n = max(1, min(limit, MOST_IN_BATCH, self.agent.left_to_hand_out))
-        return self._chosen(Wanted(n, None, key, defer=False, batch=limit), False, at)
+        return self._chosen(Wanted(n, None, key, defer=False, batch=limit), at)
 
-    def _chosen(self, wanted: Wanted, control: bool, at: int) -> Event:
+    def _chosen(self, wanted: Wanted, at: int) -> Event:
         """Let the agent choose, and record what it chose."""
         first = self.agent.next_id
         with _whole():
-            choices = choose(self.agent, self.spec, self.uid, wanted, control)
+            choices = choose(self.agent, self.spec, self.uid, wanted, self._plays_control)
             return self._asked(first, wanted, choices, at)
 
     def _ask_paused(self, wanted: Wanted, at: int) -> Event:

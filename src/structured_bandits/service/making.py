@@ -145,8 +145,8 @@ def _carried(
 
 def _try_out(spec: Spec) -> None:
     """Raise if the policy cannot take in rewards at both ends of their range; two arms must do."""
-    for end in Life(spec, new_uid()).agent.reward_range:
-        agent = Life(spec, new_uid()).agent
+    agents = [Life(spec, new_uid()).agent for _ in range(2)]
+    for agent, end in zip(agents, agents[0].reward_range, strict=True):
         reward = end if math.isfinite(end) else 0.0
         try:
             for arm in (0, len(spec.arm_names) - 1):

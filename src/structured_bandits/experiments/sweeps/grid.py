@@ -12,6 +12,7 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ class Point:
     experiment: Experiment  # with this policy alone
     seed: int
 
-    @property
+    @cached_property  # the structure may be large
     def key(self) -> str:
         """A hash of all that decides its runs."""
         return key(self.experiment, self.policy, RunOptions(Path(), runs=1, seed=self.seed))

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,10 @@ class Sweep:
         `empty` is the mean number of empty confidence sets, `refuted` the share of runs whose rewards
         refute the structure (as in `Result.summary`).
         """
+        return self._summary.copy()
+
+    @cached_property  # reads all files
+    def _summary(self) -> pandas.DataFrame:
         with needs("Sweep.summary", extra="simulate"):
             import pandas
 
@@ -89,13 +94,13 @@ class Sweep:
         numbers = pandas.DataFrame.from_dict(rows, orient="index")[list(SUMMARY)].astype(float)
         return self.points.join(numbers)
 
-    def best(self, summary: pandas.DataFrame | None = None) -> pandas.DataFrame:
+    def best(self) -> pandas.DataFrame:
         """Return for each policy the values of its parameters with the lowest regret.
 
         The regret is the mean over all settings. `first` says in how many of them these values are the
         best of the policy, or so close that the 95 % intervals meet; `settings` how many there are.
         """
-        found = self.summary() if summary is None else summary
+        found = self._summary
         own, outer = list(self.parameters), list(self.settings)
         rows = []
         with needs("Sweep.best", extra="simulate"):
@@ -124,12 +129,11 @@ class Sweep:
             )
         return pandas.DataFrame(rows).sort_values("mean", ignore_index=True)
 
-    def plot(self, summary: pandas.DataFrame | None = None) -> Figure:
+    def plot(self) -> Figure:
         """Draw the mean regret at the end: a panel for each setting, a line for each policy."""
         from structured_bandits.plots.small_multiples import draw_sweep
 
-        found = self.summary() if summary is None else summary
-        return draw_sweep(found, self.parameters, self.settings, self.runs)
+        return draw_sweep(self._summary, self.parameters, self.settings, self.runs)
 
     @property
     def digest(self) -> str:

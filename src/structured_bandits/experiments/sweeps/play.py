@@ -23,9 +23,7 @@ from structured_bandits.progress import progress_bar, with_bar
 from structured_bandits.simulation.workers import IN_FLIGHT, check_executor, slots_of, submit_to
 from structured_bandits.writing import check_files, make_folder, sweep_unfinished, write_whole
 
-LOSSES = (
-    5  # how often in a row all workers may be lost, with nothing played, until the sweep gives up
-)
+LOSSES = 5  # of all workers in a row, with nothing played, until the sweep gives up
 PAUSE = 2.0  # seconds before another try
 RECOUNT = 5.0  # seconds after which workers are counted again
 

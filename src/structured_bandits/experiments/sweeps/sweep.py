@@ -84,7 +84,7 @@ def publish(played: Sweep, seconds: float, seed: int) -> None:
     pyarrow.parquet.write_table(pyarrow.Table.from_pandas(points, preserve_index=False), buffer)
     write_whole(played.out / "points.parquet", buffer.getvalue().to_pybytes())
     write_whole(played.out / "summary.csv", summary.to_csv())
-    best = played.best(summary)
+    best = played.best()
     write_whole(played.out / "best.csv", best.to_csv(index=False))
     facts = {
         "seed": str(seed),
