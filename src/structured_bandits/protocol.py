@@ -7,6 +7,7 @@ a new field breaks none.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +20,8 @@ class Now(NamedTuple):
 
     t: int  # pulls so far
     limit: int  # a policy that looks at every reward plans no more pulls than this
+    least: float = math.nan  # if misses and gains can be counted: the least and the highest reward
+    most: float = math.nan
 
 
 class Seen(NamedTuple):
@@ -44,6 +47,14 @@ class Paid(NamedTuple):
     pulls: int
     total: float  # of the rewards
     squares: float  # the sum of the squared rewards
+
+
+class Stop(NamedTuple):
+    """Pull up to `length` times, as long as there are no more misses and no more gains than these."""
+
+    length: int
+    misses: int  # rewards below the highest that the world pays
+    gains: int  # rewards above the least that it pays
 
 
 class PolicyLike(Protocol):
@@ -103,3 +114,13 @@ class StoppingWorld(WorldLike, Protocol):
         self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
     ) -> Paid:
         """Pull `arm` until there are more than `misses` misses, at most `count` times."""
+
+
+class CountingWorld(StoppingWorld, Protocol):
+    """A world that can also stop after some gains, which are rewards above the least that it pays."""
+
+    def least_paid(self) -> float:
+        """Return the least reward that any arm pays."""
+
+    def draw_while(self, arm: int, pulls: int, stop: Stop, rng: np.random.Generator) -> Paid:
+        """Pull `arm` until there are more misses or more gains than `stop` allows, or enough pulls."""

@@ -25,17 +25,21 @@ class World(Record, ABC):
     """Mixin of the library's worlds.
 
     `stops` says whether streaks are drawn by `draw_until`. A class that gives `draw` anew without
-    `draw_until` does not stop, unless it says so itself.
+    `draw_until` does not stop, unless it says so itself. Likewise for `counts_gains` and `draw_while`,
+    if `draw` or `draw_until` is given anew.
     """
 
     means: Floats
     stops: ClassVar[bool] = False
+    counts_gains: ClassVar[bool] = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         own = vars(cls)
         if "stops" not in own and ("draw_until" in own or "draw" in own):
             cls.stops = "draw_until" in own
+        if "counts_gains" not in own and own.keys() & {"draw", "draw_until", "draw_while"}:
+            cls.counts_gains = "draw_while" in own
 
     @property
     @abstractmethod

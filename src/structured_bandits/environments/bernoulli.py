@@ -10,7 +10,8 @@ from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
 from structured_bandits.environments.base import Range, RangedWorld, checked_in_range, shares_of
 from structured_bandits.environments.negative_binomial import ones_before
-from structured_bandits.protocol import Paid
+from structured_bandits.environments.stopped_coins import stopped_coins, taken_back
+from structured_bandits.protocol import Paid, Stop
 
 FEW = 64  # pulls that are taken back as fast as a stop is drawn
 
@@ -73,6 +74,15 @@ class Bernoulli(RangedWorld, _Bernoulli):
             before = ones_before(misses + 1, share, rng)
         return paid_for(misses + 1 + before, float(before), self.bottom, self.top)
 
+    def draw_while(self, arm: int, pulls: int, stop: Stop, rng: np.random.Generator) -> Paid:
+        """Pull until there are more low or more high rewards than `stop` allows, or enough pulls."""
+        made, ones = stopped_coins(self.shares[arm], stop, rng)
+        return paid_for(made, float(ones), self.bottom, self.top)
+
+    def least_paid(self) -> float:
+        """Return the low end of the range."""
+        return self.bottom
+
     def most_paid(self) -> float:
         """Return the high end of the range."""
         return self.top
@@ -92,18 +102,3 @@ def paid_for(count: int, ones: float, bottom: float, top: float) -> Paid:
     zeros = count - ones
     total, squares = zeros * bottom + ones * top, zeros * (bottom * bottom) + ones * (top * top)
     return Paid(count, total, squares)
-
-
-@compilable
-def taken_back(count: int, zeros: float, misses: int, rng: np.random.Generator) -> int:
-    """Take pulls back from the end of a block until its last one is the miss at which to stop.
-
-    Return how many are left. Each of the orders in which they may have come is equally likely: the last
-    is a miss with the share of misses among them.
-    """
-    while True:
-        if rng.random() * count < zeros:
-            if zeros == misses + 1:
-                return count
-            zeros -= 1.0
-        count -= 1

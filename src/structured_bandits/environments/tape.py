@@ -9,7 +9,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.environments.base import World, checked_vector
 from structured_bandits.errors import ParameterError
-from structured_bandits.protocol import Paid
+from structured_bandits.protocol import Paid, Stop
 
 
 class _Tape(NamedTuple):
@@ -81,6 +81,21 @@ class Tape(World, _Tape):
                 misses -= 1
             made += 1
         return self.draw(arm, pulls, made, rng)
+
+    def draw_while(self, arm: int, pulls: int, stop: Stop, rng: np.random.Generator) -> Paid:
+        """Read until there are more misses or more gains than `stop` allows, or enough pulls."""
+        totals = self.totals[arm]
+        made = misses = gains = 0
+        while made < stop.length and misses <= stop.misses and gains <= stop.gains:
+            reward = totals[pulls + made + 1] - totals[pulls + made]
+            misses += reward < self.most
+            gains += reward > self.least
+            made += 1
+        return self.draw(arm, pulls, made, rng)
+
+    def least_paid(self) -> float:
+        """Return the least reward on the tape."""
+        return self.least
 
     def most_paid(self) -> float:
         """Return the largest reward on the tape."""

@@ -13,12 +13,15 @@ no misses, follow from them (`policies.base.StreakPolicy`).
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from structured_bandits.compilable import compilable
 from structured_bandits.protocol import Now, Outcome
+
+NO_LIMIT = sys.maxsize  # to gains
 
 
 class Streak(NamedTuple):
@@ -27,7 +30,8 @@ class Streak(NamedTuple):
     A miss is a reward below the highest. A player that cannot count misses pulls the arm `surely` times,
     which is right whatever the rewards are. So does a world that never pays `hit`: some policies have a
     proof in which every reward that is no miss is the highest of their range, and they give that reward
-    here; others give -inf.
+    here; others give -inf. Likewise it stops when there have been more than `gains` rewards above the
+    least; only a policy that was told in `Now` that gains are counted may set a limit to them.
     """
 
     arm: int
@@ -36,12 +40,13 @@ class Streak(NamedTuple):
     misses: int
     empty: int  # empty confidence sets met
     hit: float  # the least of the highest rewards at which the misses may be counted
+    gains: int
 
 
 @compilable
 def certain_streak(arm: int, length: int, empty: int) -> Streak:
     """Return a streak that does not mind misses."""
-    return Streak(arm, length, length, length, empty, -math.inf)
+    return Streak(arm, length, length, length, empty, -math.inf, NO_LIMIT)
 
 
 class StreakLike(Protocol):

@@ -28,6 +28,8 @@ class Tangents(NamedTuple):
     total: float
     bottom: float
     top: float
+    misses: float  # the most misses and gains that there may be, as shares of the pulls
+    gains: float
     mean: float
     radius: float
     growth: float  # how fast, relatively, the radii of other arms grow
@@ -39,9 +41,25 @@ class Tangents(NamedTuple):
     margin: float
 
 
+class Shares(NamedTuple):
+    """The most misses and gains that a streak may have, as shares of its pulls after the first.
+
+    Misses are rewards below `top`, gains are rewards above `bottom`. Shares of 1 allow any rewards.
+    """
+
+    misses: float
+    gains: float
+
+
 @compilable
 def tangents(prospect: Prospect, pulls: int, total: float) -> Tangents:
     """Return the tangents for an arm with `pulls` pulls whose rewards sum to `total`."""
+    return shared_tangents(prospect, Shares(1.0, 1.0), pulls, total)
+
+
+@compilable
+def shared_tangents(prospect: Prospect, shares: Shares, pulls: int, total: float) -> Tangents:
+    """Return the tangents if misses and gains are no more than these shares (docs/planning.md 5.4)."""
     time = prospect.t + 1.0
     each = 1.0 / pulls
     mean = total * each
@@ -57,12 +75,14 @@ def tangents(prospect: Prospect, pulls: int, total: float) -> Tangents:
         total,
         prospect.bottom,
         prospect.top,
+        shares.misses,
+        shares.gains,
         mean,
         radius,
         growth,
         fall,
-        (mean - prospect.bottom) * each + fall,
-        (prospect.top - mean) * each + fall,
+        (mean - prospect.bottom) * shares.misses * each + fall,
+        (prospect.top - mean) * shares.gains * each + fall,
         radius * pulls,
         radius * (growth * pulls + 0.5),
         rounding_margin(prospect.bottom, prospect.top, budget),
@@ -99,14 +119,14 @@ def pulls_close_enough(at: Tangents, gap: float) -> float:
 def pulls_too_high(at: Tangents, mean: float) -> float:
     """For how many pulls is a mean too high to be within the radius?"""
     room = mean * at.pulls - at.total - at.radius_sum - at.margin * at.pulls
-    return pulls_within(room, at.top - mean + at.radius_sum_slope)
+    return pulls_within(room, (at.top - mean) * at.gains + at.radius_sum_slope)
 
 
 @compilable
 def pulls_too_low(at: Tangents, mean: float) -> float:
     """For how many pulls is a mean too low to be within the radius?"""
     room = at.total - mean * at.pulls - at.radius_sum - at.margin * at.pulls
-    return pulls_within(room, mean - at.bottom + at.radius_sum_slope)
+    return pulls_within(room, (mean - at.bottom) * at.misses + at.radius_sum_slope)
 
 
 @compilable
@@ -121,7 +141,13 @@ def pulls_refuted(at: Tangents, strength: float) -> float:
 
     As long as the budget is below its square: j <= s (exp(x) - 1) with x = (strength^2 - budget) / b.
     """
-    x = (strength * strength - at.budget) / at.factor - 1e-12
+    return pulls_below_budget(at, strength * strength)
+
+
+@compilable
+def pulls_below_budget(at: Tangents, budget: float) -> float:
+    """For how many pulls is the budget below this one?"""
+    x = (budget - at.budget) / at.factor - 1e-12
     if x <= 0.0:
         return 0.0
     return FOREVER if x > 600.0 else at.time * (math.exp(x) - 1.0) * (1.0 - 1e-12)
@@ -135,24 +161,32 @@ class Limits(NamedTuple):
     unreached_low: float  # means below this are too low to be reached
     unreached_high: float  # and means above this too high
     strength: float  # a watch of this strength or more holds
+    budget: float  # the square of it
 
 
 @compilable
 def limits_for(at: Tangents, length: float) -> Limits:
-    """Return what holds for `length` pulls; for the watch by log(1 + x) <= x.
+    """Return what holds for `length` pulls; for the watch by log(1 + x) <= x (6 + x) / (6 + 4 x).
 
     Means inside the range of rewards are reached, if ever, at the end, others perhaps at the start. The
     limits are a little stricter than `pulls_unreached` and `pulls_refuted`: a model that they let pass
     would not have shortened the plan. So lengths do not depend on which models were looked at closely.
     """
-    count = at.pulls + length
+    misses = at.misses * length
+    gains = at.gains * length
     slack = at.radius_sum + 2.0 * at.margin * at.pulls
-    low = (at.total - slack + length * (at.bottom - at.radius_sum_slope)) / count
-    high = (at.total + slack + length * (at.top + at.radius_sum_slope)) / count
+    low = (at.total - slack + misses * at.bottom - length * at.radius_sum_slope) / (
+        at.pulls + misses
+    )
+    high = (at.total + slack + gains * at.top + length * at.radius_sum_slope) / (at.pulls + gains)
+    later = length / at.time
+    log_later = later * (6.0 + later) / (6.0 + 4.0 * later)  # log(1 + later), or a little more
+    budget = at.budget + at.factor * (log_later * (1.0 + 1e-9) + 2e-12)
     return Limits(
         at.mean + at.radius - at.margin - length * at.low_fall,
         2.0 * (at.radius - at.margin - length * at.radius_fall),
         min(low, at.mean - at.radius - 2.0 * at.margin),
         max(high, at.mean + at.radius + 2.0 * at.margin),
-        math.sqrt(at.budget + at.factor * (length * (1.0 + 1e-9) / at.time + 2e-12)),
+        math.sqrt(budget),
+        budget,
     )

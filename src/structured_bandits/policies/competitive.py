@@ -202,4 +202,6 @@ def while_competitive(
         return streak
     prospect = Prospect(t, streak.length, factor, level, bottom, top)
     length = cells.competitive_length(arm, state.competition.found, prospect, data, work)
-    return Streak(arm, min(streak.surely, length), length, streak.misses, 0, streak.hit)
+    return Streak(
+        arm, min(streak.surely, length), length, streak.misses, 0, streak.hit, streak.gains
+    )

@@ -223,7 +223,9 @@ class Guarded(Policy, _Guarded):
         else:
             limit = undisturbed(self, state, now)
             if not lacking(state.wanted, state.told):
-                empty = self.inner.plan(state.inner, Now(now.t, limit), state.wanted, rng)
+                empty = self.inner.plan(
+                    state.inner, Now(now.t, limit, math.nan, math.nan), state.wanted, rng
+                )
                 state.told[:] = 0
             next_part(state.wanted, state.told, limit, quota)
         state.part[:] = quota
@@ -263,7 +265,7 @@ class GuardedStreaks(Guarded):
         if due != NOT_DUE:
             return certain_streak(due, 1, 0)
         limit = undisturbed(self, state, now)
-        return self.inner.streak(state.inner, Now(now.t, limit), rng)
+        return self.inner.streak(state.inner, Now(now.t, limit, now.least, now.most), rng)
 
     def end_streak(self, state: GuardState, outcome: Outcome) -> None:
         """Take in the results of a streak, and look if it is time."""
@@ -288,7 +290,7 @@ class GuardedStreaks(Guarded):
             quota[due] = 1
             return 0
         limit = undisturbed(self, state, now)
-        return self.inner.plan(state.inner, Now(now.t, limit), quota, rng)
+        return self.inner.plan(state.inner, Now(now.t, limit, math.nan, math.nan), quota, rng)
 
 
 def usual_fallback(policy: Any) -> KLUCB:

@@ -106,7 +106,7 @@ reward_range=(0.0, 1.0), sigma=0.5)
     def plan(self, state: IDSState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Plan one pull: before a wait is over an agent may have learned from elsewhere."""
         quota[:] = 0
-        quota[self.streak(state, Now(now.t, 1), rng).arm] = 1
+        quota[self.streak(state, Now(now.t, 1, math.nan, math.nan), rng).arm] = 1
         return 0
 
     def streak(self, state: IDSState, now: Now, rng: np.random.Generator) -> Streak:

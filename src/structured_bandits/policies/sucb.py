@@ -19,7 +19,7 @@ from structured_bandits.planning.confidence import (
     width_budget,
     write_box,
 )
-from structured_bandits.planning.intervals import Intervals
+from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.planning.leads import Leader, highest_index, lead_drift
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.planning.watches import NO_ARM, SEVERAL
@@ -38,6 +38,9 @@ from structured_bandits.policies.base import (
 )
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.finite.cells import FiniteCells
+from structured_bandits.structures.finite.ranked_cells import RankedCells
+from structured_bandits.structures.finite.ranked_streaks import choice_streak
 from structured_bandits.structures.questions import Cells, candidate_arms, forget_history
 
 
@@ -86,9 +89,9 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
         confidence: str = "hoeffding",
     ) -> SUCB:
         """Check the parameters."""
-        cells = checked_cells(cls, structure)
         rewards = checked_rewards(reward_range, sigma, structure)
         widths = checked_widths(confidence, rewards)
+        cells = planning_cells(checked_cells(cls, structure), widths)
         policy = super().__new__(cls, widths, cells, checked_scale("alpha", alpha), *rewards)
         policy.structure = structure
         policy.confidence = confidence
@@ -135,15 +138,17 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
         level = self.widths.at(factor * math.log(now.t + 1))
         arm = self.cells.choose(state.changed[0], data, level, state.box, work)
         state.changed[0] = NO_ARM
-        prospect = Prospect(now.t, now.limit, factor, level, self.bottom, self.top)
         bounded = math.isfinite(self.bottom)  # rewards without bounds leave nothing certain
         far = now.limit > 1 and bounded
+        prospect = Prospect(now.t, now.limit, factor, level, self.bottom, self.top)
         if arm < 0:
             leader = highest_index(data, level, state.candidates)
             length = 1 + fallback_length(self.cells, state, leader, prospect) if far else 1
             return certain_streak(leader.arm, length, length)
-        length = self.cells.certain_length(arm, prospect, data, work) if far else 1
-        return certain_streak(arm, length, 0)
+        if not far:
+            return certain_streak(arm, 1, 0)
+        counted = now.least == self.bottom and now.most == self.top
+        return choice_streak(self.cells, arm, prospect, counted, data, work)
 
     def end_streak(self, state: SUCBState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards."""
@@ -172,3 +177,10 @@ def fallback_length(cells: Cells, state: SUCBState, leader: Leader, prospect: Pr
     leads = leader.lead * pulls / (miss + drift)
     empty = cells.empty_length(leader.arm, prospect, data, state.work)
     return int(min(leads, empty, prospect.limit - 1.0))
+
+
+def planning_cells(cells: Any, widths: Intervals) -> Any:
+    """Return cells that plan fastest: those of a table by rank, if the intervals are Hoeffding's."""
+    if isinstance(cells, FiniteCells) and isinstance(widths, Hoeffding):
+        return RankedCells(cells)
+    return cells

@@ -19,7 +19,7 @@ from structured_bandits.planning.confidence import (
 from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding, Intervals
 from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
 from structured_bandits.planning.leads import Leader, lead_drift
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.planning.streaks import NO_LIMIT, Streak, certain_streak
 from structured_bandits.policies.base import (
     GivenRange,
     StreakPolicy,
@@ -186,7 +186,7 @@ def lead_streak(leader: Leader, data: Data, prospect: Prospect, log_time: float)
     length, misses = lead_length(room, miss, drift, top - bottom)
     certain = min(room / (miss + drift), limit - 1.0)  # if there are nothing but misses
     longest = 1 + int(min(length, limit - 1.0))
-    return Streak(arm, 1 + int(certain), longest, int(misses), 0, -math.inf)
+    return Streak(arm, 1 + int(certain), longest, int(misses), 0, -math.inf, NO_LIMIT)
 
 
 def divergence_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:

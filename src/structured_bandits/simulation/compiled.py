@@ -39,7 +39,14 @@ from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.policies.guarded import alarm_of
 from structured_bandits.policies.guides import Guide
 from structured_bandits.progress import note_compilation
-from structured_bandits.protocol import InOrder, LateWorld, PolicyLike, StoppingWorld, WorldLike
+from structured_bandits.protocol import (
+    CountingWorld,
+    InOrder,
+    LateWorld,
+    PolicyLike,
+    StoppingWorld,
+    WorldLike,
+)
 from structured_bandits.simulation import engine
 from structured_bandits.simulation.copies import copied, copied_whole, copy_into
 from structured_bandits.simulation.delayed import play_late, serve
@@ -68,6 +75,7 @@ PROTOCOLS = (
     WorldLike,
     LateWorld,
     StoppingWorld,
+    CountingWorld,
     Cells,
     CompetitiveCells,
     FittingCells,

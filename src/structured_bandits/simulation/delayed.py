@@ -99,7 +99,9 @@ def play_late(
         due = decisions[pull, FIRST]
         while stale or due != NONE:
             if stale:
-                now = Now(counts[REWARDS], worth_planning(game.planning, counts))
+                now = Now(
+                    counts[REWARDS], worth_planning(game.planning, counts), math.nan, math.nan
+                )
                 counts[EMPTY] += make_plan(policy, state, now, desk.quota, game.rng)
                 begin_plan(desk)
                 stale = False
@@ -109,7 +111,7 @@ def play_late(
         if not next_is_planned(counts) and counts[LEFT_AHEAD] == 0:
             copy = copied(policy, desk.spare, state)
             t = counts[REWARDS] + assume(policy, copy, desk, game.middle)
-            make_plan(policy, copy, Now(t, 1), desk.quota_ahead, game.rng)
+            make_plan(policy, copy, Now(t, 1, math.nan, math.nan), desk.quota_ahead, game.rng)
             begin_plan_ahead(policy, desk)
         arm = ask(desk, pull)
         paid = game.world.draw(arm, record.pulls[arm], 1, game.rng)

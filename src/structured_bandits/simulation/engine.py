@@ -8,6 +8,7 @@ short plan, and compiled code that takes no memory can do without.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -20,11 +21,13 @@ from structured_bandits.planning.round_robin import first_pulls, write_order
 from structured_bandits.planning.streaks import Streak, StreakLike
 from structured_bandits.policies.guarded import alarm_of
 from structured_bandits.protocol import (
+    CountingWorld,
     Now,
     Outcome,
     Paid,
     PolicyLike,
     Seen,
+    Stop,
     StoppingWorld,
     WorldLike,
 )
@@ -113,7 +116,7 @@ def play_plans(
     plans = 0
     empty = 0
     while t < horizon and game.stop[0] == 0:
-        now = Now(t, horizon - t if game.planning else 1)
+        now = Now(t, horizon - t if game.planning else 1, math.nan, math.nan)
         empty += policy.plan(state, now, quota, game.rng)
         length = first_pulls(quota, horizon - t, quota)
         if length < 1:
@@ -147,12 +150,14 @@ def play_streaks(
 ) -> tuple[int, int]:
     """Play streaks of one arm, with the numbers of `play_plans` but no pass over the arms."""
     horizon = game.horizon
+    counted = counted_range(game.world)
     t = 0
     reached = 0
     plans = 0
     empty = 0
     while t < horizon and game.stop[0] == 0:
-        streak = policy.streak(state, Now(t, horizon - t if game.planning else 1), game.rng)
+        limit = horizon - t if game.planning else 1
+        streak = policy.streak(state, Now(t, limit, counted[0], counted[1]), game.rng)
         arm = streak.arm
         paid = draw_streak(game.world, streak, record.pulls[arm], horizon - t, game.rng)
         length = paid.pulls
@@ -187,8 +192,30 @@ def draw_streak(
 
 def drawing_for(kind: type) -> Callable[..., Paid]:
     """Return how worlds of this class play a streak."""
+    if counts_gains(kind):
+        return draw_while_few
     stops = getattr(kind, "stops", hasattr(kind, "draw_until")) and hasattr(kind, "most_paid")
     return draw_until_misses if stops else draw_certain
+
+
+def counts_gains(kind: type) -> bool:
+    """Can worlds of this class stop at gains as well as at misses?"""
+    can = all(hasattr(kind, name) for name in ("draw_while", "least_paid", "most_paid"))
+    return bool(getattr(kind, "counts_gains", can)) and can
+
+
+def paid_range(world: CountingWorld) -> tuple[float, float]:
+    """Return the least and the highest reward of a world that counts misses and gains."""
+    return world.least_paid(), world.most_paid()
+
+
+def no_range(world: WorldLike) -> tuple[float, float]:
+    """Return no range: this world does not count gains."""
+    return math.nan, math.nan
+
+
+#: The range of rewards in which a world counts misses and gains, or nan.
+counted_range = chosen(lambda kind: paid_range if counts_gains(kind) else no_range)
 
 
 @compilable
@@ -199,13 +226,24 @@ def draw_certain(
     return world.draw(streak.arm, pulls, min(streak.surely, most), rng)
 
 
+@compilable
 def draw_until_misses(
     world: StoppingWorld, streak: Streak, pulls: int, most: int, rng: np.random.Generator
 ) -> Paid:
     """Stop after the misses, unless all pulls might be, or the highest reward is not high enough."""
-    if streak.hit > world.most_paid():
+    if streak.hit > world.most_paid() or streak.gains < streak.length:
         return draw_certain(world, streak, pulls, most, rng)
     length = min(streak.length, most)
     if streak.misses + 1 >= length:
         return world.draw(streak.arm, pulls, length, rng)
     return world.draw_until(streak.arm, pulls, length, streak.misses, rng)
+
+
+def draw_while_few(
+    world: CountingWorld, streak: Streak, pulls: int, most: int, rng: np.random.Generator
+) -> Paid:
+    """Stop after the misses or after the gains."""
+    if streak.gains < streak.length:
+        stop = Stop(min(streak.length, most), streak.misses, streak.gains)
+        return world.draw_while(streak.arm, pulls, stop, rng)
+    return draw_until_misses(world, streak, pulls, most, rng)

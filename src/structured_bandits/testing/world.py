@@ -13,7 +13,7 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.environments.base import declared_range
 from structured_bandits.errors import RewardError
 from structured_bandits.live.results import checked_results
-from structured_bandits.planning.streaks import Streak
+from structured_bandits.planning.streaks import NO_LIMIT, Streak
 from structured_bandits.protocol import Now, Outcome, Paid, Seen
 from structured_bandits.simulation.delayed import comes_late
 from structured_bandits.simulation.engine import draw_until_misses, drawing_for
@@ -314,7 +314,7 @@ class Echo(NamedTuple):
         size = abs(state.last[0]) * 1021.0 + abs(state.last[1]) * 509.0
         number = int(size % 1e6) + now.t
         length = 1 + number % 6
-        return Streak(number % self.n_arms, length, length, number % 3, 0, -math.inf)
+        return Streak(number % self.n_arms, length, length, number % 3, 0, -math.inf, NO_LIMIT)
 
     def end_streak(self, state: EchoState, outcome: Outcome) -> None:
         """Note what was paid."""

@@ -32,20 +32,12 @@ def first_out(table: Floats, model: int, box: Box) -> int:
     return -1
 
 
-class _FiniteCells(NamedTuple):
+class TableQuestions:
+    """Questions about boxes, of models with their means in a table."""
+
     table: Floats  # models x arms
     best: Ints  # best arm of each model, the lowest among equals
     ranking: Ints  # models by falling value, then by rising best arm
-
-
-class FiniteCells(Record, _FiniteCells):
-    """The models of a finite structure and the questions that policies ask of them."""
-
-    def __new__(cls, table: Floats) -> FiniteCells:
-        """Rank the models of `table` (models x arms)."""
-        best = table.argmax(axis=1).astype(np.int64)
-        value = table[np.arange(len(table)), best]
-        return super().__new__(cls, table, best, np.lexsort((best, -value)).astype(np.int64))
 
     def arm_count(self) -> int:
         """Return the number of arms."""
@@ -73,6 +65,22 @@ class FiniteCells(Record, _FiniteCells):
                 return int(self.best[model])
         return -1
 
+
+class _FiniteCells(NamedTuple):
+    table: Floats
+    best: Ints
+    ranking: Ints
+
+
+class FiniteCells(Record, TableQuestions, _FiniteCells):
+    """The models of a finite structure and the questions that policies ask of them."""
+
+    def __new__(cls, table: Floats) -> FiniteCells:
+        """Rank the models of `table` (models x arms)."""
+        best = table.argmax(axis=1).astype(np.int64)
+        value = table[np.arange(len(table)), best]
+        return super().__new__(cls, table, best, np.lexsort((best, -value)).astype(np.int64))
+
     def workspace(self) -> Watches:
         """Return the memory of `choose` and the questions after it."""
         return fresh_watches(len(self.best), self.arm_count())
@@ -88,11 +96,11 @@ class FiniteCells(Record, _FiniteCells):
     def certain_length(self, arm: int, prospect: Prospect, data: Data, work: Watches) -> int:
         """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
 
-        How, depends on the kind of intervals (plans.py).
+        By a search, for intervals of any kind; `RankedCells` have a formula for Hoeffding's.
         """
         if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
             return 1
-        return choice_length(prospect.level, self, arm, prospect, data, work)
+        return choice_length(self, arm, prospect, data, work)
 
     def empty_length(self, arm: int, prospect: Prospect, data: Data, work: Watches) -> float:
         """Return for how many pulls of `arm` every model surely stays out."""

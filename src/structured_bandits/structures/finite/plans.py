@@ -1,7 +1,7 @@
-"""For how many pulls SUCB's choice is certain on finitely many models.
+"""For how many pulls SUCB's choice is certain on finitely many models, whatever the intervals.
 
-With Hoeffding's intervals in closed form, by tangents; with KL intervals by a search over lengths, whose
-test goes down the ranking in the same way.
+By a search over lengths, whose test goes down the ranking. For Hoeffding's intervals there is a closed
+form (ranked_plans.py).
 """
 
 from __future__ import annotations
@@ -14,28 +14,8 @@ from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.planning.confidence import Ahead, Data, Prospect, after_pulls
 from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.planning.lookahead import certain_pulls
-from structured_bandits.planning.tangents import (
-    Tangents,
-    limits_for,
-    pulls_above_floor,
-    pulls_below_ceiling,
-    pulls_close_enough,
-    pulls_refuted,
-    pulls_unreached,
-    tangents,
-)
-from structured_bandits.planning.watches import (
-    INSIDE,
-    Ranges,
-    Watches,
-    comes_in,
-    draw_gap,
-    keeps_out,
-    nothing_comes_in,
-    pulls_gaps_hold,
-    set_watch,
-    strongest_watch,
-)
+from structured_bandits.planning.tangents import tangents
+from structured_bandits.planning.watches import Ranges, Watches, comes_in, pulls_gaps_hold
 from structured_bandits.protocol import Now
 
 if TYPE_CHECKING:
@@ -44,33 +24,16 @@ if TYPE_CHECKING:
 NO_COVER = -1  # instead of a rank
 
 
-def tangent_length(
-    level: Hoeffding, cells: FiniteCells, arm: int, prospect: Prospect, data: Data, work: Watches
+@compilable
+def choice_length(
+    cells: FiniteCells, arm: int, prospect: Prospect, data: Data, work: Watches
 ) -> int:
-    """Find the length by the tangents of each condition (docs/planning.md 5.3).
+    """Return a number of pulls, from 1 to its limit, in which an arm is certain to stay the choice.
 
-    First for the models inside, which is all if the gaps say that no other comes in meanwhile, then
-    for all.
+    The search begins at the length found last for this arm.
     """
-    at = tangents(prospect, data.pulls[arm], data.sums[arm])
-    limit = prospect.limit - 1.0
-    inside = work.inside[: work.size[0]]
-    length = length_by_tangents(cells, arm, at, limit, inside, level, work)
-    if length >= 1.0 and not nothing_comes_in(at, arm, length, work):
-        length = length_by_tangents(cells, arm, at, length, work.every, level, work)
-    return 1 + int(length)
-
-
-def searched_length(
-    level: Intervals, cells: FiniteCells, arm: int, prospect: Prospect, data: Data, work: Watches
-) -> int:
-    """Search for the length; the search begins at the one found last for this arm."""
     outlook = Outlook(cells, prospect, data, work, work.lengths, prospect.bottom)
     return certain_pulls(outlook, outlook, arm, Now(prospect.t, prospect.limit))
-
-
-#: A number of pulls, from 1 to its limit, in which an arm is certain to stay the choice.
-choice_length = chosen_by_class({Hoeffding: tangent_length}, searched_length)
 
 
 def gaps_length(level: Hoeffding, arm: int, prospect: Prospect, data: Data, work: Watches) -> float:
@@ -140,80 +103,3 @@ def covering_rank(cells: FiniteCells, arm: int, work: Watches, ahead: Ahead) -> 
             return int(rank)
         reached = mean
     return NO_COVER
-
-
-@compilable
-def length_by_tangents(
-    cells: FiniteCells,
-    arm: int,
-    at: Tangents,
-    limit: float,
-    ranks: Ints,
-    level: Intervals,
-    work: Watches,
-) -> float:
-    """Return for how many pulls after the first, at most `limit`, these models let `arm` be the choice.
-
-    Down the ranking: models of `arm` inside protect the choice. They have to cover every mean that may
-    come, from above (`pulls_above_floor`), between two of them (`pulls_close_enough`) and from below
-    (`pulls_below_ceiling`). A model of another arm is no threat as long as it is refuted, out of
-    reach, or outranked by a protector below lo_j + r_j. Further down the ranking protectors are lower,
-    which helps for longer, but threats are more; the walk ends when nothing can be gained. A threat
-    gets another watch on the way if that keeps it out for longer.
-    """
-    ranges = Ranges(cells.table, cells.table, cells.ranking)
-    longest = 0.0
-    possible = limit  # as far as covers and threats met so far allow
-    limits = limits_for(at, possible)
-    outranks = 0.0  # how long the lowest protector so far does; negative: to be computed
-    lowest = math.inf
-    moved = False
-    for rank in ranks:
-        watch = work.watch[rank]
-        refuted = watch >= 0 and watch != arm
-        if refuted and work.strength[watch] >= limits.strength:
-            continue
-        model = cells.ranking[rank]
-        mean = cells.table[model, arm]
-        if watch >= 0 and not limits.unreached_low <= mean <= limits.unreached_high:
-            continue
-        if refuted:
-            away = cells.table[model, watch]
-            if keeps_out(work, watch, away, away, level) >= limits.strength:
-                continue
-        before = possible
-        if cells.best[model] == arm:
-            if watch == INSIDE:
-                if lowest == math.inf:
-                    possible = min(possible, pulls_above_floor(at, mean))
-                elif lowest - mean >= limits.close:
-                    longest = max(longest, min(possible, pulls_below_ceiling(at, lowest)))
-                    possible = min(possible, pulls_close_enough(at, lowest - mean))
-                lowest = mean
-                outranks = -1.0
-                if mean < limits.ceiling:
-                    break
-        else:
-            if outranks < 0.0:
-                outranks = pulls_below_ceiling(at, lowest)
-                longest = max(longest, min(possible, outranks))
-            harmless = outranks
-            if watch != INSIDE and outranks < possible:
-                other, strength = strongest_watch(ranges, model, work, arm, level)
-                kept = pulls_refuted(at, strength)
-                harmless = max(outranks, kept, pulls_unreached(at, mean))
-                if kept > 0.0 and other != watch:
-                    set_watch(ranges, rank, other, work, level)
-                    moved = True
-            possible = min(possible, harmless)
-            if longest >= possible:
-                break
-        if possible < 1.0:
-            break
-        if possible < before:
-            limits = limits_for(at, possible)
-    if moved:
-        draw_gap(ranges, work, arm, level)
-    if lowest < math.inf:
-        longest = max(longest, min(possible, pulls_below_ceiling(at, lowest)))
-    return longest
