@@ -66,7 +66,7 @@ def hostile_boxes(rng: Any, table: Any) -> Iterator[Box]:
     for _ in range(6):
         yield Box(rng.choice(values[:3], arms), rng.choice(values[-3:], arms))
         yield Box(rng.choice(values, arms), rng.choice(values, arms))
-    for model in table[:: max(1, len(table) // 2)]:
+    for model in table[:: max(1, len(table) // 12)]:
         yield Box(np.nextafter(model, -1.0), np.nextafter(model, 2.0))  # it alone, or its equals
         yield Box(model, np.nextafter(model, 2.0))  # open: it is on the border
 
