@@ -35,6 +35,8 @@ WORDS = {  # before the table of a topic
     "fdatasync it can be small only where the disk is slower than the processor: a request takes\n"
     "about a quarter of a millisecond of the latter. Restarts begin with files that were left by\n"
     "a process that was killed.",
+    "large": "A confidence update is the question of SAE at the end of a phase. One at a time, it and\n"
+    "the pass count seconds of the processor; on all cores and for live agents the clock counts.",
 }
 HEADER = ("work", "measured", "aim", "", "note")
 

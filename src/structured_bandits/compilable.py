@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 COMPILABLE: list[Callable[..., Any]] = []
+COMPILED_AS: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 CHOICES: list[tuple[Callable[..., Any], Callable[[type], Callable[..., Any]]]] = []
 
 
@@ -18,6 +19,20 @@ def compilable(function: Function) -> Function:
     """Note `function` as one that compiled code may call; return it unchanged."""
     COMPILABLE.append(function)
     return function
+
+
+def compiled_as(loop: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Let compiled code run `loop` where plain Python runs the function; both must answer alike.
+
+    For questions about large arrays: in plain Python a loop over their numbers takes a hundred times as
+    long as NumPy, in compiled code it needs no memory for what lies between.
+    """
+
+    def note(function: Function) -> Function:
+        COMPILED_AS.append((function, loop))
+        return function
+
+    return note
 
 
 def chosen(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:

@@ -39,6 +39,9 @@ def misfit_test(
             return None
         return _test_of_pieces(structure, lines, bottom, top, sigma)
     (line,) = lines
+    listed = not line.length.any()  # a table
+    if listed and line.first.size > MOST_ENTRIES:
+        return None
     ranges = np.stack(
         [
             np.minimum(line.first, line.last).min(axis=0),
@@ -47,9 +50,7 @@ def misfit_test(
         axis=1,
     )
     scale = reward_scale(bottom, top, sigma, ranges)
-    if not line.length.any():
-        if line.first.size > MOST_ENTRIES:
-            return None
+    if listed:
         return _test(scale, line.first, TableModels(len(line.first)), _prior(structure, line))
     return _test(scale, models_on(line, GRID), LineModels(line.first, line.last))
 

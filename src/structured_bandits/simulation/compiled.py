@@ -27,7 +27,7 @@ from numba.core.cpu import CPUTargetOptions
 from numba.extending import overload, overload_method
 
 import structured_bandits
-from structured_bandits.compilable import CHOICES, COMPILABLE, do_nothing
+from structured_bandits.compilable import CHOICES, COMPILABLE, COMPILED_AS, do_nothing
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.misfit.likeliest import Models
 from structured_bandits.planning.corners import ConvexCondition
@@ -112,9 +112,11 @@ def _register_choice(
     )
 
 
-def _register_function(function: Callable[..., Any]) -> None:
-    """Let compiled code call `function`, compiled from its Python source."""
-    overload(function, strict=False)(lambda *arguments: function)
+def _register_function(
+    function: Callable[..., Any], loop: Callable[..., Any] | None = None
+) -> None:
+    """Let compiled code call `function`, compiled from its Python source or from that of a `loop`."""
+    overload(function, strict=False)(lambda *arguments: loop or function)
 
 
 def _copying(target: Any, source: Any) -> Callable[..., None] | None:
@@ -161,6 +163,8 @@ def _register() -> None:
             _register_method(name, ", ".join(inspect.signature(method).parameters))
     for function in COMPILABLE:
         _register_function(function)
+    for function, loop in COMPILED_AS:
+        _register_function(function, loop)
     for function, choose in CHOICES:
         _register_choice(function, choose, INLINE)
     _register_function(engine.run)
@@ -168,7 +172,7 @@ def _register() -> None:
     _register_loops(engine.play, engine.loop_for)
     _register_loops(serve, lambda kind: play_late)
     _register_choice(engine.draw_streak, engine.drawing_for, INLINE)
-    overload(copied, strict=False)(lambda *arguments: copied_whole)
+    _register_function(copied, copied_whole)
     overload(copy_into, strict=False)(_copying)
     _register_function(copied_whole)
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.lookahead import forget_lengths
@@ -15,21 +14,13 @@ from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, update_watches
 from structured_bandits.records import Record
 from structured_bandits.structures.finite.company import company_length, not_joined
+from structured_bandits.structures.finite.inside import first_out, mark_best_arms
 from structured_bandits.structures.finite.plans import (
     NO_COVER,
     choice_length,
     covering_rank,
     outside_length,
 )
-
-
-@compilable
-def first_out(table: Floats, model: int, box: Box) -> int:
-    """Return the first arm on which a model is outside the open box, -1 if it is inside."""
-    for arm in range(len(box.low)):
-        if not box.low[arm] < table[model, arm] < box.high[arm]:
-            return arm
-    return -1
 
 
 class TableQuestions:
@@ -49,14 +40,7 @@ class TableQuestions:
 
     def best_arms_in(self, box: Box, found: Flags, notes: Floats) -> bool:
         """Mark the arms that are best in some model inside the open box; is there a model at all?"""
-        found[:] = False
-        alive = False
-        for model in range(len(self.best)):
-            arm = self.best[model]
-            if not found[arm] and first_out(self.table, model, box) < 0:
-                found[arm] = True
-                alive = True
-        return alive
+        return mark_best_arms(self, box, found)
 
     def optimistic_arm(self, box: Box, notes: Floats) -> int:
         """Return the best arm of the highest-ranked model inside the open box, -1 if it is empty."""
