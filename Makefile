@@ -63,6 +63,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/engine.py

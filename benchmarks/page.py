@@ -16,6 +16,7 @@ TITLES = {  # in the order of the page
     "same_tapes": "Other libraries on the same tapes",
     "bounds": "What bounds SUCB and UCB",
     "engine": "The engine and its surroundings",
+    "start": "First results",
     "workers": "Workers",
     "sweep": "Sweeps",
     "live": "Live agents",

@@ -4,12 +4,10 @@ Importing this package loads NumPy and nothing else that is heavy: Numba, SciPy,
 are imported by the functions that need them, and are extras of the package.
 """
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from structured_bandits import sources  # stays first: it hashes what is about to be loaded
-from structured_bandits.advice.advice import Advice
-from structured_bandits.advice.advise import advise
-from structured_bandits.advice.candidates import candidates
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.bounded import Bounded
 from structured_bandits.environments.delayed import Delayed
@@ -30,14 +28,6 @@ from structured_bandits.errors import (
     StructuredBanditsError,
     StructureError,
 )
-from structured_bandits.experiments.sweeps.loaded import Sweep, load_sweep
-from structured_bandits.experiments.sweeps.sweep import sweep
-from structured_bandits.live.agent import Agent, Decision
-from structured_bandits.live.likely import LikelyModel
-from structured_bandits.live.logs import Learned
-from structured_bandits.live.remote.agent import RemoteAgent
-from structured_bandits.live.remote.decision import RemoteDecision
-from structured_bandits.misfit.report import Misfit
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.guarded import Guarded
@@ -84,21 +74,62 @@ from structured_bandits.structures.files.load import load_structure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
-from structured_bandits.theory.analysis import Analysis, analyse
-from structured_bandits.theory.overview import Overview, overview
+
+if TYPE_CHECKING:  # what LATER says, for tools that read types
+    from structured_bandits.advice.advice import Advice
+    from structured_bandits.advice.advise import advise
+    from structured_bandits.advice.candidates import candidates
+    from structured_bandits.experiments.sweeps.loaded import Sweep, load_sweep
+    from structured_bandits.experiments.sweeps.sweep import sweep
+    from structured_bandits.live.agent import Agent, Decision
+    from structured_bandits.live.likely import LikelyModel
+    from structured_bandits.live.logs import Learned
+    from structured_bandits.live.remote.agent import RemoteAgent
+    from structured_bandits.live.remote.decision import RemoteDecision
+    from structured_bandits.misfit.report import Misfit
+    from structured_bandits.theory.analysis import Analysis, analyse
+    from structured_bandits.theory.overview import Overview, overview
 
 __version__ = "0.2.0"
 
 del sources
 
+LATER = {  # what a simulation does without: a third of the time that the package takes to load
+    "Advice": "advice.advice",
+    "advise": "advice.advise",
+    "candidates": "advice.candidates",
+    "Sweep": "experiments.sweeps.loaded",
+    "load_sweep": "experiments.sweeps.loaded",
+    "sweep": "experiments.sweeps.sweep",
+    "Agent": "live.agent",
+    "Decision": "live.agent",
+    "LikelyModel": "live.likely",
+    "Learned": "live.logs",
+    "RemoteAgent": "live.remote.agent",
+    "RemoteDecision": "live.remote.decision",
+    "Misfit": "misfit.report",
+    "Analysis": "theory.analysis",
+    "analyse": "theory.analysis",
+    "Overview": "theory.overview",
+    "overview": "theory.overview",
+}
+ROOMS = {"testing", *(place.split(".")[0] for place in LATER.values())}
+
 
 def __getattr__(name: str) -> Any:
-    """Load `structured_bandits.testing` when it is first asked for: who only plays needs none of it."""
-    if name == "testing":
-        import importlib
-
-        return importlib.import_module("structured_bandits.testing")
+    """Load what is not needed at once when it is first asked for."""
+    if name in LATER:
+        value = getattr(import_module(f"{__name__}.{LATER[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in ROOMS:
+        return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Name also what is not loaded yet."""
+    return sorted({*globals(), *LATER, *ROOMS})
 
 
 __all__ = [

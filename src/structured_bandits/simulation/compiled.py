@@ -13,17 +13,22 @@ cached: their classes could change without the cache's knowing.
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import re
+import sys
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba import njit, types
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
 from numba.core.cpu import CPUTargetOptions
+from numba.core.environment import lookup_environment
 from numba.extending import overload, overload_method
 
 import structured_bandits
@@ -52,6 +57,7 @@ from structured_bandits.simulation.copies import copied, copied_whole, copy_into
 from structured_bandits.simulation.delayed import play_late, serve
 from structured_bandits.simulation.game import Game, Runs, record_of
 from structured_bandits.simulation.generator import RunStarts, set_generator
+from structured_bandits.simulation.linking import waiting_library
 from structured_bandits.sources import SOURCES_HASH
 from structured_bandits.structures.questions import (
     Cells,
@@ -83,11 +89,16 @@ PROTOCOLS = (
     Spans,
 )
 
+# Nobody calls the parts of the engine from C.
+PART: Any = {"no_cfunc_wrapper": True}
 # Methods take and return records of many arrays, whose copies would cost more than a short plan.
-INLINE: Any = {"forceinline": True}
+INLINE: Any = {"forceinline": True, **PART}
 # Plans that take no memory do without reference counts, which make short ones slower. The option is not
 # a documented one; a Numba that does not know it plays on, with counts.
-WITHOUT_COUNTS: Any = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
+WITHOUT_COUNTS: Any = {"_nrt": False, **PART} if hasattr(CPUTargetOptions, "_nrt") else PART
+# What an engine calls is optimised once, together with it. This rests on what Numba does not document,
+# too; without it, a first start takes twice as long.
+WAITING = waiting_library(JITCodeLibrary, lookup_environment)
 
 
 def _register_method(name: str, parameters: str) -> None:
@@ -116,7 +127,7 @@ def _register_function(
     function: Callable[..., Any], loop: Callable[..., Any] | None = None
 ) -> None:
     """Let compiled code call `function`, compiled from its Python source or from that of a `loop`."""
-    overload(function, strict=False)(lambda *arguments: loop or function)
+    overload(function, strict=False, jit_options=PART)(lambda *arguments: loop or function)
 
 
 def _copying(target: Any, source: Any) -> Callable[..., None] | None:
@@ -153,7 +164,7 @@ def _register_loops(
         return loop_for(kind) if getattr(kind, "takes_memory", False) else None
 
     _register_choice(function, without, WITHOUT_COUNTS)
-    _register_choice(function, counting, {})
+    _register_choice(function, counting, PART)
 
 
 def _register() -> None:
@@ -173,20 +184,61 @@ def _register() -> None:
     _register_loops(serve, lambda kind: play_late)
     _register_choice(engine.draw_streak, engine.drawing_for, INLINE)
     _register_function(copied, copied_whole)
-    overload(copy_into, strict=False)(_copying)
+    overload(copy_into, strict=False, jit_options=PART)(_copying)
     _register_function(copied_whole)
 
 
+def _load_arrays() -> None:
+    """Load what Numba knows of arrays, but not SciPy's linear algebra.
+
+    Numba imports that to see if it is there, which takes a seventh of a start with cached code. It is
+    enough to see SciPy: code that multiplies matrices imports it when it is compiled.
+    """
+    from numba.np import linalg
+
+    if "numba.np.arraymath" not in sys.modules and find_spec("scipy") is not None:
+        looks_for_it = linalg.ensure_blas
+        linalg.ensure_blas = lambda: None
+        try:
+            from numba.np import arraymath
+        finally:
+            linalg.ensure_blas = looks_for_it
+        arraymath.ensure_blas = looks_for_it  # type: ignore[attr-defined]
+
+
 class _Compilations(event.Listener):
-    """Tells the bars when the engine is compiled; Numba says nothing if it finds it on the disk."""
+    """Tells the bars when the engine is compiled; Numba says nothing if it finds it on the disk.
+
+    While an engine is compiled, and then only, the libraries of all that it calls wait for it, and no
+    garbage is collected, of which there is little: looking for it took a tenth of the time. Numba tells
+    us while it holds its lock, so nobody else's compilation is touched.
+    """
+
+    depth = 0  # of compilations inside compilations
+    engine = False  # whether the outermost one is that of an engine
+    collects = False  # whether garbage is to be collected again at the end
 
     def on_start(self, event: Any) -> None:
-        """Note that a compilation begins."""
+        """Note that a compilation begins, and let what an engine calls wait."""
         note_compilation(True)
+        self.depth += 1
+        dispatcher = event.data["dispatcher"]
+        if self.depth == 1 and dispatcher.py_func.__module__ in ENGINES:
+            self.engine, self.collects = True, gc.isenabled()
+            gc.disable()
+            if WAITING is not None:
+                dispatcher.targetctx.codegen()._library_class = WAITING
 
     def on_end(self, event: Any) -> None:
         """Note that it ends, also if it has failed."""
         note_compilation(False)
+        self.depth -= 1
+        if self.depth == 0 and self.engine:
+            self.engine = False
+            if WAITING is not None:
+                del event.data["dispatcher"].targetctx.codegen()._library_class
+            if self.collects:
+                gc.enable()
 
 
 def _library_runs(stamp: str, **options: Any) -> Any:
@@ -228,8 +280,11 @@ def _forget_older(folder: Path, stamp: str) -> None:
             note.write_text(stamp)
 
 
+#: The modules of the functions that are called from Python.
+ENGINES = (__name__, engine.__name__, play_late.__module__)
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 if not JIT_DISABLED:
+    _load_arrays()
     _register()
     event.register("numba:compile", _Compilations())  # type: ignore[no-untyped-call]
     cached_runs = _cached_if_possible()

@@ -16,6 +16,7 @@ from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Seen
+from structured_bandits.simulation.game import gaps_of
 
 # The columns of the table of decisions; the last two are by pull, not by decision.
 ARM, PLAN, FOLLOWING, FIRST, LAST = range(5)
@@ -52,7 +53,7 @@ def fresh_desk(means: Floats, spare: Any, horizon: int) -> Desk:
     """Return the memory of a run before its first plan."""
     arms = len(means)
     return Desk(
-        means.max() - means,
+        gaps_of(means),
         spare,
         np.full((horizon + 1, 5), NONE),
         np.zeros(horizon),

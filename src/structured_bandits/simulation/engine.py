@@ -33,7 +33,7 @@ from structured_bandits.protocol import (
 )
 from structured_bandits.simulation.delayed import comes_late, play_late, run_late
 from structured_bandits.simulation.desk import fresh_desk
-from structured_bandits.simulation.game import Game, RunRecord, Runs, record_of
+from structured_bandits.simulation.game import Game, RunRecord, Runs, gaps_of, record_of
 from structured_bandits.simulation.generator import RunStarts, set_generator
 
 
@@ -52,7 +52,7 @@ def fresh_table(means: Floats) -> Table:
     arms = len(means)
     quota = np.zeros(arms, np.int64)
     seen = Seen(quota, np.zeros(arms), np.zeros(arms))  # what is played is the plan
-    return Table(means.max() - means, quota, np.zeros(arms, np.int64), seen)
+    return Table(gaps_of(means), quota, np.zeros(arms, np.int64), seen)
 
 
 def run(policy: PolicyLike, game: Game, record: RunRecord) -> tuple[int, int, int]:

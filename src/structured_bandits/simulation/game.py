@@ -50,6 +50,21 @@ class Runs(NamedTuple):
 
 
 @compilable
+def gaps_of(means: Floats) -> Floats:
+    """Return by how much each arm's mean is below the highest.
+
+    Arm by arm: to compile `means.max() - means` takes a tenth of the time of a first start.
+    """
+    highest = means[0]
+    for mean in means:
+        highest = max(highest, mean)
+    gaps = np.zeros(len(means))
+    for arm in range(len(means)):
+        gaps[arm] = highest - means[arm]
+    return gaps
+
+
+@compilable
 def record_of(runs: Runs, place: int) -> RunRecord:
     """Return where one of many runs is written down."""
     return RunRecord(

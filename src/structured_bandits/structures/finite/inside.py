@@ -20,7 +20,7 @@ from structured_bandits.compilable import compilable, compiled_as
 from structured_bandits.planning.confidence import Box
 
 if TYPE_CHECKING:
-    from structured_bandits.structures.finite.cells import FiniteCells
+    from structured_bandits.structures.finite.cells import TableQuestions
 
 SMALL = 1 << 16  # means, half a megabyte: in the processor's cache, where jumps cost little
 SPARED = 256  # models that have to be left early for each one that is read whole out of turn
@@ -76,7 +76,7 @@ def out_nearby(table: Floats, model: int, box: Box, watch: int) -> bool:
 
 
 @compilable
-def mark_one_by_one(cells: FiniteCells, box: Box, found: Flags) -> bool:
+def mark_one_by_one(cells: TableQuestions, box: Box, found: Flags) -> bool:
     """Mark the arms as the definition says, for small tables."""
     found[:] = False
     alive = False
@@ -88,7 +88,7 @@ def mark_one_by_one(cells: FiniteCells, box: Box, found: Flags) -> bool:
     return alive
 
 
-def mark_by_models(cells: FiniteCells, box: Box, found: Flags) -> bool:
+def mark_by_models(cells: TableQuestions, box: Box, found: Flags) -> bool:
     """Mark the arms that are best in some model inside the open box; is there a model at all?
 
     Arms are looked at first where the last model that took a whole look was outside.
@@ -119,7 +119,7 @@ def mark_by_models(cells: FiniteCells, box: Box, found: Flags) -> bool:
 
 
 @compiled_as(mark_by_models)
-def mark_best_arms(cells: FiniteCells, box: Box, found: Flags) -> bool:
+def mark_best_arms(cells: TableQuestions, box: Box, found: Flags) -> bool:
     """Mark the arms that are best in some model inside the open box; is there a model at all?
 
     In plain Python block by block. In each, the models that one arm leaves and whose best arm is not

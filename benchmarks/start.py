@@ -1,0 +1,83 @@
+"""How long a first result takes, in fresh processes (`make bench`).
+
+With an empty cache of compiled code, and again with what the process before left in it. Seconds are
+those of the processor, from the start of Python to its end, least of some repetitions: compiling and
+importing are work of one core, and a busy machine should not be measured.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rows import Row, write
+
+TOPIC = "start"
+UNCACHED, CACHED = 2, 5  # repetitions
+FIRST = """
+import structured_bandits as sb
+visitors = sb.FiniteStructure(
+    [[0.12, 0.04, 0.08, 0.05], [0.03, 0.11, 0.08, 0.02], [0.02, 0.03, 0.07, 0.14]]
+)
+sb.simulate(sb.{policy}, sb.Bernoulli(visitors.means(1)), horizon=1000, runs=10, workers=1)
+"""
+POLICIES = {"UCB": "UCB(visitors)", "SAE": "SAE(visitors, 1000)", "SUCB": "SUCB(visitors)"}
+ALL_OF_THE_PAPER = """
+import warnings
+import structured_bandits as sb
+from structured_bandits.experiments.paper.catalogue import experiments
+from structured_bandits.experiments.saved_runs import compile_for
+warnings.simplefilter("ignore", sb.MeansOutsideUnitIntervalWarning)
+for preset in ("equal-widths", "fitted"):
+    for experiment in experiments((), preset):
+        for name in experiment.specs:
+            compile_for(experiment, name)
+"""
+
+
+@contextmanager
+def empty_cache() -> Iterator[dict[str, str]]:
+    """Give the environment of a process that finds no compiled code, unless one before it left some."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield {**os.environ, "NUMBA_CACHE_DIR": folder}
+
+
+def processor_seconds(code: str, environment: dict[str, str]) -> float:
+    """Run code in a fresh process; return the seconds of the processor that it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def starts(code: str, uncached: int, cached: int) -> tuple[float, float]:
+    """Return the least seconds with an empty cache, and with a full one."""
+    firsts, others = [], []
+    for _ in range(uncached):
+        with empty_cache() as environment:
+            firsts.append(processor_seconds(code, environment))
+            others += [processor_seconds(code, environment) for _ in range(cached)]
+    return min(firsts), min(others)
+
+
+def main() -> None:
+    rows = []
+    for name, policy in POLICIES.items():
+        first, later = starts(FIRST.format(policy=policy), UNCACHED, CACHED)
+        work = f"import, and the first result of {name} on a table"
+        rows.append(Row(TOPIC, f"{work}, nothing cached", "<= 4", first, "s"))
+        rows.append(Row(TOPIC, f"{work}, from the cache", "<= 0.8", later, "s"))
+    first, later = starts(ALL_OF_THE_PAPER, 1, 1)
+    note = f"{first:.1f} s with nothing cached, {later:.1f} s from the cache, one process"
+    work = "compiling what structured-bandits reproduce plays, both presets"
+    rows.append(Row(TOPIC, work, "<= 20", first - later, "s", note))
+    write(TOPIC, rows)
+
+
+if __name__ == "__main__":
+    main()
