@@ -39,19 +39,20 @@ def misfit_test(
             return None
         return _test_of_pieces(structure, lines, bottom, top, sigma)
     (line,) = lines
-    ranges = np.stack(
-        [
-            np.minimum(line.first, line.last).min(axis=0),
-            np.maximum(line.first, line.last).max(axis=0),
-        ],
-        axis=1,
-    )
-    scale = reward_scale(bottom, top, sigma, ranges)
+    scale = reward_scale(bottom, top, sigma, _ranges_on(line))
     if not line.length.any():
         if line.first.size > MOST_ENTRIES:
             return None
         return _test(scale, line.first, TableModels(len(line.first)), _prior(structure, line))
     return _test(scale, models_on(line, GRID), LineModels(line.first, line.last))
+
+
+def _ranges_on(line: ModelLines) -> Floats:
+    """Return the least and the largest mean of each arm (arms x 2)."""
+    low, high = line.first.min(axis=0), line.first.max(axis=0)
+    if line.last is not line.first:  # as those of a table are
+        low, high = np.minimum(low, line.last.min(axis=0)), np.maximum(high, line.last.max(axis=0))
+    return np.stack([low, high], axis=1)
 
 
 def _test(scale: RewardScale, means: Floats, models: Any, weights: Any = None) -> MisfitTest:
