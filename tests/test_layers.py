@@ -20,6 +20,7 @@ LAYERS = [
         "compilable",
         "records",
         "checks",
+        "signatures",
         "sources",
         "families",
         "warn",

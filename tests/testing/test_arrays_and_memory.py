@@ -123,4 +123,4 @@ def test_a_policy_of_the_library_may_take_memory(monkeypatch: pytest.MonkeyPatch
 
 def uncached_runs(policy: Any, game: Any, starts: Any, runs: Any) -> None:
     """The library's engine, not kept on disk: this class is not in its sources."""
-    compiled._library_runs("test")(policy, game, starts, runs)
+    compiled._library_runs("test")(policy, *compiled.without_generator(game), starts, runs)

@@ -41,18 +41,19 @@ def misfit_test(
     (line,) = lines
     listed = not line.length.any()  # a table
     if listed and line.first.size > MOST_ENTRIES:
-        return None
-    ranges = np.stack(
-        [
-            np.minimum(line.first, line.last).min(axis=0),
-            np.maximum(line.first, line.last).max(axis=0),
-        ],
-        axis=1,
-    )
-    scale = reward_scale(bottom, top, sigma, ranges)
+        return None  # before anything of its size is computed
+    scale = reward_scale(bottom, top, sigma, _ranges_on(line))
     if listed:
         return _test(scale, line.first, TableModels(len(line.first)), _prior(structure, line))
     return _test(scale, models_on(line, GRID), LineModels(line.first, line.last))
+
+
+def _ranges_on(line: ModelLines) -> Floats:
+    """Return the least and the largest mean of each arm (arms x 2)."""
+    low, high = line.first.min(axis=0), line.first.max(axis=0)
+    if line.last is not line.first:  # as those of a table are
+        low, high = np.minimum(low, line.last.min(axis=0)), np.maximum(high, line.last.max(axis=0))
+    return np.stack([low, high], axis=1)
 
 
 def _test(scale: RewardScale, means: Floats, models: Any, weights: Any = None) -> MisfitTest:

@@ -15,7 +15,6 @@ Everything else here (checks, representation) is plain Python and never compiled
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -35,6 +34,7 @@ from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
+from structured_bandits.signatures import parameters_of
 from structured_bandits.structures.base import Structure, counting
 from structured_bandits.structures.questions import candidate_arms
 from structured_bandits.structures.reward_ranges import UNIT, Range
@@ -90,7 +90,7 @@ class Policy(Record):
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
         """Return the names of the parameters besides the structure, as the constructor has them."""
-        _, _, *names = inspect.signature(cls.__new__).parameters
+        _, _, *names = parameters_of(cls.__new__)
         return tuple(names)
 
     def observe(self, state: Any, seen: Seen) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.streaks import Streak
 from structured_bandits.protocol import Now
+from structured_bandits.signatures import parameters_of
 from structured_bandits.structures.base import Structure
 
 FORM = {
@@ -90,7 +90,7 @@ def _check_form(name: str, kind: type, method: str, wanted: tuple[str, ...]) -> 
     function = getattr(kind, method, None)
     if function is None:
         return
-    found = tuple(inspect.signature(function).parameters)
+    found = parameters_of(function)
     if found != wanted:
         raise ParameterError(
             f"{name}: {kind.__name__}.{method}({', '.join(found)}) is not the form "

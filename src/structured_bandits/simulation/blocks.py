@@ -114,6 +114,10 @@ def play_block(setting: Setting, case: Case, runs: range, stop: Ints) -> Block:
     """Play the given runs of every policy: all in one call if they play the same."""
     rng = fresh_generator()
     layout = known_layout(rng)
+    starts = {
+        name: run_starts(layout, setting.seed, runs, name) if layout else None
+        for name in setting.names
+    }
     block: Block = {}
     together = [runs] if isinstance(case, Same) else [range(run, run + 1) for run in runs]
     for part in together:
@@ -128,10 +132,11 @@ def play_block(setting: Setting, case: Case, runs: range, stop: Ints) -> Block:
             play = engine_of(setting.engine, policies[name], world)
             middle = middle_reward(policies[name])
             game = Game(world, setting.horizon, setting.planning, rng, stop, middle)
-            if layout is None:
+            begin = starts[name]
+            if begin is None:
                 _play_one_by_one(play, policies[name], game, setting.seed, part, name, tables)
             else:
-                play(policies[name], game, run_starts(layout, setting.seed, part, name), tables)
+                play(policies[name], game, RunStarts(begin.memory, begin.words[rows]), tables)
             block[name]["e_values"][rows] = final_e_values(
                 policies[name], tables.pulls, tables.sums, setting.misfit
             )

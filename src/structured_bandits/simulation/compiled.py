@@ -245,8 +245,9 @@ def _library_runs(stamp: str, **options: Any) -> Any:
     """Return the compiled engine; a disk cache of it is valid for sources with this stamp only."""
 
     @njit(nogil=True, **options)
-    def cached_runs(policy, game, starts, runs):  # type: ignore[no-untyped-def]
+    def cached_runs(policy, rest, rng, starts, runs):  # type: ignore[no-untyped-def]
         stamp  # noqa: B018  a closure variable is part of Numba's cache key
+        game = Game(rest.world, rest.horizon, rest.planning, rng, rest.stop, rest.middle)
         engine.run_many(policy, game, starts, runs)
 
     return cached_runs
@@ -299,11 +300,16 @@ def library_runs(policy: Any, game: Game, starts: RunStarts, runs: Runs) -> None
     """Play runs of the library's own policies, worlds and cells: cached on disk."""
     global cached_runs
     try:
-        cached_runs(policy, game, starts, runs)
+        cached_runs(policy, *without_generator(game), starts, runs)
     except OSError:  # the disk is full, or the folder has become read-only; nothing was played yet
         _say_uncached()
         cached_runs = _library_runs(SOURCES_HASH)
-        cached_runs(policy, game, starts, runs)
+        cached_runs(policy, *without_generator(game), starts, runs)
+
+
+def without_generator(game: Game) -> tuple[Game, Any]:
+    """Return a game and its generator apart: Numba takes long to know a record that holds one."""
+    return game._replace(rng=None), game.rng  # type: ignore[arg-type]
 
 
 def foreign_runs(policy: Any, game: Game, starts: RunStarts, runs: Runs) -> None:

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from structured_bandits.arrays import Ints
 from structured_bandits.compilable import compilable
+from structured_bandits.simulation.seeding import Words, public_words, starts_of
 
-Words = NDArray[np.uint64]
-LOW = (1 << 64) - 1
 KNOWN_NUMPY = 2  # the major version whose generators we have looked into
 
 
@@ -60,18 +59,16 @@ def known_layout(rng: np.random.Generator) -> Layout | None:
     if not familiar or type(rng.bit_generator) is not np.random.PCG64:
         return None
     memory = state_memory(rng)
-    public = _words(rng.bit_generator)
+    public = public_words(rng.bit_generator)
     for order in ([0, 1, 2, 3], [1, 0, 3, 2]):
-        if np.array_equal(public[order], memory.words):
+        if [public[place] for place in order] == memory.words.tolist():
             return Layout(memory, np.array(order))
     return None
 
 
 def run_starts(layout: Layout, seed: int, runs: range, name: str) -> RunStarts:
     """Return how a generator is set to the start of each of these runs of the policy called `name`."""
-    words = np.empty((len(runs), 4), np.uint64)
-    for place, run in enumerate(runs):
-        words[place] = _words(start_of_run(seed, run, name))
+    words = starts_of(seed, runs, crc32(name.encode()))
     return RunStarts(layout.memory, np.ascontiguousarray(words[:, layout.order]))
 
 
@@ -96,9 +93,3 @@ def state_memory(rng: np.random.Generator) -> Memory:
     words = np.ctypeslib.as_array((ctypes.c_uint64 * 4).from_address(pointer or 0))
     spare = np.ctypeslib.as_array((ctypes.c_uint32 * 2).from_address(address + 8))
     return Memory(words, spare)
-
-
-def _words(bit_generator: np.random.BitGenerator) -> Words:
-    state = bit_generator.state["state"]
-    numbers = (state["state"], state["inc"])
-    return np.array([part for x in numbers for part in (x & LOW, x >> 64)], dtype=np.uint64)

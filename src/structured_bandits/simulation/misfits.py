@@ -9,8 +9,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.misfit.build import misfit_test
-from structured_bandits.misfit.e_value import e_value_of
-from structured_bandits.misfit.quick import QuickLook
+from structured_bandits.misfit.many import e_values
 from structured_bandits.policies.base import Policy
 
 
@@ -20,14 +19,11 @@ def final_e_values(policy: Any, pulls: Ints, sums: Floats, wanted: bool | None) 
     It is nan where there is none: without a structure, or if programs have to be solved for it
     (polytopes) and it is not expressly `wanted`.
     """
-    values = np.full(len(pulls), math.nan)
+    unknown = np.full(len(pulls), math.nan)
     structure = policy.structure if isinstance(policy, Policy) else None
     if structure is None or wanted is False:
-        return values
+        return unknown
     test = misfit_test(structure, policy.bottom, policy.top, policy.sigma, quick=not wanted)
     if test is None:
-        return values
-    looks = QuickLook(test)
-    for run in range(len(pulls)):
-        values[run] = e_value_of(looks.log_e(pulls[run], sums[run]))
-    return values
+        return unknown
+    return e_values(test, pulls, sums)

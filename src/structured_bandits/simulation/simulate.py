@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -268,5 +269,9 @@ def versions_of(engine: str) -> dict[str, str]:
     }
     if engine == "compiled":
         with suppress(PackageNotFoundError):  # policies that solve programs play without it
-            versions["numba"] = version("numba")
+            versions["numba"] = _version("numba")
     return versions
+
+
+#: Looking a version up takes longer than a short simulation.
+_version = cache(version)

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import (
@@ -29,9 +30,9 @@ from structured_bandits.arrays import Ints
 from structured_bandits.errors import ParameterError
 from structured_bandits.progress import doing, progress_bar
 from structured_bandits.simulation.blocks import Block, Case, Setting, play_block
+from structured_bandits.simulation.portions import Portions, spread
 
 IN_FLIGHT = 4  # blocks for each slot of an executor: enough to keep it busy, few enough to hold
-PARTS = 4  # of what is left, shared by all workers: large blocks first, small ones at the end
 
 _stop_flag: Any = None  # of a worker process
 
@@ -42,26 +43,34 @@ def run_blocks(
     """Play all runs; return the blocks in order of their runs."""
     if setting.processes and workers > 1:
         _check_picklable(case)
-    spans = spread(runs, workers)
-    pool, stop = _pool(setting.processes, min(workers, len(spans)))
+    portions = Portions(runs, workers)
+    pool, stop = _pool(setting.processes, min(workers, len(runs)))
+    waiting: dict[Future[Block], range] = {}
+    blocks: dict[range, Block] = {}
     with progress_bar("sb.simulate", progress, total=len(runs), unit="run") as bar, pool:
         try:
-            futures = {_submit(pool, setting, case, span, stop): span for span in spans}
-            waiting = set(futures)
-            while waiting:
-                done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
-                begun = setting.engine == "python" or len(waiting) < len(futures)
+            begin = time.perf_counter()
+            while portions.left or waiting:
+                while portions.left and len(waiting) < 2 * workers - 1:
+                    span = portions.take()
+                    waiting[_submit(pool, setting, case, span, stop)] = span
+                done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+                begun = setting.engine == "python" or bool(blocks)
                 bar.set_description(doing("simulating" if begun else "preparing"), refresh=False)
                 for future in done:
-                    future.result()
-                    bar.update(len(futures[future]))
-                if not done:
+                    span = waiting.pop(future)
+                    blocks[span] = future.result()
+                    bar.update(len(span))
+                if done:
+                    played = len(runs) - len(portions.left) - sum(map(len, waiting.values()))
+                    portions.learn(played, workers * (time.perf_counter() - begin))
+                else:
                     bar.refresh()  # shows that something happens, also while compiling
         except BaseException:
             stop[0] = 1
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return [future.result() for future in futures]
+    return [blocks[span] for span in sorted(blocks, key=lambda span: span.start)]
 
 
 def run_blocks_on(
@@ -124,22 +133,6 @@ def slots_of(executor: Any) -> int:
     """Return how many tasks an executor does at the same time, as far as it says so."""
     said = getattr(executor, "_max_workers", None)
     return said if isinstance(said, int) and said > 0 else core_count()
-
-
-def spread(runs: range, workers: int) -> list[range]:
-    """Return blocks of runs that get smaller and smaller: few calls, and no idle tail.
-
-    >>> spread(range(20), 2)
-    [range(0, 3), range(3, 6), range(6, 8), range(8, 10), range(10, 12), range(12, 13), range(13, 14),
-     range(14, 15), range(15, 16), range(16, 17), range(17, 18), range(18, 19), range(19, 20)]
-    """
-    spans: list[range] = []
-    first = runs.start
-    while first < runs.stop:
-        size = max(1, -(-(runs.stop - first) // (PARTS * workers)))
-        spans.append(range(first, min(runs.stop, first + size)))
-        first += size
-    return spans
 
 
 def core_count() -> int:

@@ -7,6 +7,8 @@ from functools import partial
 import numpy as np
 
 from structured_bandits.environments.bernoulli import Bernoulli
+from structured_bandits.experiments.drawn_once import DrawnOnce
+from structured_bandits.experiments.paper.hard_models import hard_draws
 from structured_bandits.experiments.worlds import Named, Problem, RandomProblems
 from structured_bandits.structures.curves.structure import Closed, CurveStructure, Piece
 from structured_bandits.structures.finite.structure import FiniteStructure
@@ -82,21 +84,14 @@ def random_structure(rng: np.random.Generator, clip: bool = False) -> tuple[Fini
     table[:easy] = rng.random((easy, arms))
     truth = int(rng.integers(easy))
     best = int(table[truth].argmax())
-    for model in range(easy, easy + hard):
-        table[model] = table[truth]
-        raised = _other_than(best, arms, rng)
-        lowered = _other_than(raised, arms, rng)
-        table[model, lowered] /= 10.0
-        table[model, raised] = table[truth, best] + 0.2 * rng.random()
+    table[easy:] = table[truth]
+    models = np.arange(easy, easy + hard)
+    draws = hard_draws(rng, best, arms, hard)
+    table[models, draws.lowered] /= 10.0
+    table[models, draws.raised] = table[truth, best] + 0.2 * draws.heights
     if clip:
         table = table.clip(0.0, 1.0)
     return FiniteStructure(table), truth
-
-
-def _other_than(arm: int, arms: int, rng: np.random.Generator) -> int:
-    """Draw one of the other arms."""
-    other = int(rng.integers(arms - 1))
-    return other + (other >= arm)
 
 
 def draw_random(rng: np.random.Generator) -> Problem:
@@ -111,5 +106,5 @@ STRUCTURES: Named = {
     "paper:figure1-left-flat": partial(figure1_left, informative=False),
     "paper:figure1-right": figure1_right,
     "paper:figure1-right-curves": figure1_right_as_curves,
-    "paper:random": RandomProblems(draw_random),
+    "paper:random": RandomProblems(DrawnOnce(draw_random)),
 }
