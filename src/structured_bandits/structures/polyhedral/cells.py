@@ -17,11 +17,17 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.planning.confidence import Ahead, Box, Data, box_of, with_more_margin
 from structured_bandits.planning.intervals import Intervals
-from structured_bandits.programs.linear import TOLERANCE, WarmStart
+from structured_bandits.programs.linear import CERTIFIED, TOLERANCE, WarmStart
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, cells_of
-from structured_bandits.structures.polyhedral.certificates import Certificates
+from structured_bandits.structures.polyhedral.certificates import (
+    FAR,
+    HUGE,
+    Certificates,
+    ends_of,
+)
 from structured_bandits.structures.polyhedral.least_squares import fitting_cell, fitting_piece
 from structured_bandits.structures.polyhedral.polytope import Polytope
+from structured_bandits.structures.polyhedral.witnesses import Witnesses
 from structured_bandits.structures.spans import SpanCells, SpanWork, covers, protected_value
 
 
@@ -35,11 +41,10 @@ class ProgramNotes:
 
     def clear(self) -> None:
         """Forget everything, warm starts too: where optima tie, they decide which one is found."""
-        cells, _ = self._size
-        self.inside: list[Floats | None] = [None] * cells  # means of a model found inside
+        self.witnesses = Witnesses(*self._size)
         self.slacks = Certificates(*self._size)
         self.values = Certificates(*self._size)
-        self.chosen: tuple[int, Floats | None] = 0, None  # the last choice and its best model
+        self.chosen = 0  # the cell of the last choice
         self.warm: dict[tuple[int, str], WarmStart] = {}
 
     def warm_start(self, cell: int, program: str) -> WarmStart:
@@ -74,104 +79,125 @@ class PolytopeCells(SpanCells):
         notes: ProgramNotes = memory.notes if isinstance(memory, SpanWork) else memory
         notes.clear()
 
+    def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: SpanWork) -> int:
+        """Return the optimistic arm inside the box, -1 if it is empty."""
+        box.low[:], box.high[:] = level.intervals(data.pulls, data.sums)
+        return self.optimistic_arm(box, work.notes)
+
     def fits(self, cell: int, box: Box, before: bool, notes: ProgramNotes) -> bool:
         """Does the cell meet the open box, by more than the tolerance?"""
-        low, high = box.low, box.high
-        means = notes.inside[cell]
-        if means is not None and min((means - low).min(), (high - means).min()) > TOLERANCE:
+        return self._meets(cell, box, ends_of(box), notes)
+
+    def _meets(self, cell: int, box: Box, ends: Floats, notes: ProgramNotes) -> bool:
+        if notes.witnesses.meets(cell, ends):
             return True
-        if notes.slacks.bound(cell, box) <= TOLERANCE:
-            return False
+        return notes.slacks.bound(cell, ends) > TOLERANCE and self._slack(cell, box, notes)
+
+    def _slack(self, cell: int, box: Box, notes: ProgramNotes) -> bool:
+        """Solve whether the cell meets the box; note what this shows."""
         notes.solved += 1
         solution = self.cells[cell].slack(box, notes.warm_start(cell, "slack"))
-        polytope, count, arms = self.cells[cell].polytope, len(self.cells[cell].lower), len(low)
-        notes.inside[cell] = polytope.slopes @ solution.x[:-1] + polytope.intercepts
-        of_low = np.minimum(solution.multipliers[count : count + arms], 0.0)
-        of_high = np.maximum(solution.multipliers[count + arms : -1], 0.0)
+        polytope, count = self.cells[cell].polytope, len(self.cells[cell].lower)
+        notes.witnesses.note_inner(cell, polytope.slopes @ solution.x[:-1] + polytope.intercepts)
+        of_low, of_high = solution.multipliers[count:-1].reshape(2, -1)
+        weights = np.concatenate([np.maximum(of_high, 0.0), np.maximum(-of_low, 0.0)])
         fixed = self.cells[cell].fixed_part(solution.multipliers) + solution.multipliers[-1]
-        shift = float(polytope.intercepts @ (of_low + of_high))
-        notes.slacks.renew(cell, fixed - shift, of_high, of_low)
+        notes.slacks.renew(cell, fixed - shifted(weights, polytope.intercepts), weights)
         return solution.value > TOLERANCE
 
     def span(self, cell: int, box: Box, notes: ProgramNotes) -> tuple[float, float]:
         """Return the least and the highest mean of the best arm; the cell meets the box."""
-        lowest, _ = self._extreme(cell, box, -1.0, notes)
-        highest, _ = self._extreme(cell, box, 1.0, notes)
-        return -lowest, highest
+        notes.solved += 1
+        lowest = self.cells[cell].extreme(box, -1.0, notes.warm_start(cell, "lowest")).value
+        arm = self.cells[cell].arm
+        return self.cells[cell].polytope.intercepts[arm] - lowest, self._highest(cell, box, notes)
 
-    def _extreme(
-        self, cell: int, box: Box, sign: float, notes: ProgramNotes
-    ) -> tuple[float, Floats | None]:
-        """Return the maximum of sign times the best arm's mean, and the means it is taken at.
+    def _highest(self, cell: int, box: Box, notes: ProgramNotes) -> float:
+        """Return the highest mean of the best arm; the cell meets the box.
 
-        If there is no end to it, there are no such means.
+        The program may exceed the arm's own end by the width of its interval. That end is a bound by
+        itself, and models beyond it stay of use when it moves, which it does with every pull.
         """
         notes.solved += 1
-        name = "highest" if sign > 0.0 else "lowest"
-        solution = self.cells[cell].extreme(box, sign, notes.warm_start(cell, name))
-        polytope, arm = self.cells[cell].polytope, self.cells[cell].arm
+        own, arm = self.cells[cell], self.cells[cell].arm
+        wide = Box(box.low, box.high.copy())
+        wide.high[arm] += box.high[arm] - box.low[arm]
+        solution = own.extreme(wide, 1.0, notes.warm_start(cell, "highest"))
         if solution.status != "optimal":
-            return solution.value, None
-        if sign > 0.0:
-            of_box = solution.multipliers[len(self.cells[cell].lower) :]
-            of_high, of_low = np.maximum(of_box, 0.0), np.minimum(of_box, 0.0)
-            fixed = self.cells[cell].fixed_part(solution.multipliers) + polytope.intercepts[arm]
-            shift = float(polytope.intercepts @ of_box)
-            notes.values.renew(cell, fixed - shift, of_high, of_low)
-        value = float(solution.value + sign * polytope.intercepts[arm])
-        return value, polytope.slopes @ solution.x + polytope.intercepts
+            return min(solution.value, float(box.high[arm]))
+        intercepts = own.polytope.intercepts
+        notes.witnesses.note_far(cell, own.polytope.slopes @ solution.x + intercepts)
+        of_box = solution.multipliers[len(own.lower) :]
+        weights = np.concatenate([np.maximum(of_box, 0.0), np.maximum(-of_box, 0.0)])
+        fixed = own.fixed_part(solution.multipliers) + intercepts[arm]
+        fixed -= shifted(weights, intercepts)
+        beyond = weights[arm]
+        weights[[arm, len(intercepts) + arm]] += beyond  # of high + (high - low)
+        notes.values.renew(cell, fixed, weights)
+        return min(float(solution.value + intercepts[arm]), float(box.high[arm]))
 
     def best_arms_in(self, box: Box, found: Flags, notes: ProgramNotes) -> bool:
         """Mark the arms whose cells meet the open box; is anything inside at all?"""
+        ends = ends_of(box)
         found[:] = False
-        for cell, arm in enumerate(self.best):
-            found[arm] = found[arm] or self.fits(cell, box, True, notes)
+        found[self.best[notes.witnesses.meet(ends)]] = True
+        open_cells = ~found[self.best] & (notes.slacks.bounds(ends) > TOLERANCE)
+        for cell in np.flatnonzero(open_cells):
+            arm = self.best[cell]
+            found[arm] = found[arm] or self._slack(int(cell), box, notes)
         return bool(found.any())
 
     def optimistic_arm(self, box: Box, notes: ProgramNotes) -> int:
         """Return the arm with the highest mean where it is best inside the box, -1 if empty.
 
-        The cell with the highest bound is solved until its bound is its value: no other cell can be
-        higher then. The lowest arm wins a tie.
+        Values that are not known are bounds. Those that could decide become known one by one, until
+        one is within the tie of all bounds and no lower arm is within the tie of it.
         """
-        values = np.minimum(notes.values.bounds(box), box.high[self.best])
-        known = np.zeros(len(values), np.bool_)
-        tops: dict[int, Floats | None] = {}
+        ends = ends_of(box)
+        values = np.minimum(notes.values.bounds(ends), ends[self.best])
+        values[values > HUGE] = math.inf
+        known: set[int] = set()
         while True:
             top = values.max(initial=-math.inf)
             if top == -math.inf:
                 return -1
-            near = values >= top - self.tie
-            if known[near].all():
-                winners = np.flatnonzero(near)
-                notes.chosen = (winner := int(winners[self.best[winners].argmin()])), tops[winner]
-                return int(self.best[winner])
-            cell = int(np.flatnonzero(near & ~known)[0])
-            known[cell] = True
-            values[cell] = -math.inf
-            if self.fits(cell, box, True, notes):
-                values[cell], tops[cell] = self._extreme(cell, box, 1.0, notes)
+            cell = self._lowest(values >= top - self.tie)
+            if cell in known:
+                highest = int(values.argmax())
+                if highest in known or self._lowest(values >= values[cell] - self.tie) == cell:
+                    break
+                cell = highest
+            known.add(cell)
+            values[cell] = self._value(cell, float(values[cell]), box, ends, notes)
+        notes.chosen = cell
+        return int(self.best[cell])
+
+    def _lowest(self, cells: Flags) -> int:
+        """Return the first of the marked cells with the lowest arm."""
+        marked = np.flatnonzero(cells)
+        return int(marked[self.best[marked].argmin()])
+
+    def _value(self, cell: int, bound: float, box: Box, ends: Floats, notes: ProgramNotes) -> float:
+        """Return the highest mean of the best arm inside the box, no more than a bound; -inf if empty."""
+        if not self._meets(cell, box, ends, notes):
+            return -math.inf
+        _, reached = notes.witnesses.span(cell, self.cells[cell].arm, ends)
+        return bound if reached >= bound - CERTIFIED else self._highest(cell, box, notes)
 
     def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: SpanWork) -> None:
         """Note means of `arm` that fit the data of all other arms, from the models at hand.
 
-        The choice of `arm` left two models of its cell: one well inside the box and the most
-        optimistic one, which may touch it. Between the first and a point shortly before the second all
-        models protect the choice. More could be found at the price of more programs.
+        The choice of `arm` left two models of its cell, and those between them that fit protect the
+        choice. More could be found at the price of more programs.
         """
         work.lowest[:], work.highest[:] = math.inf, -math.inf
-        cell, top = work.notes.chosen
-        inner = work.notes.inside[cell]
-        if self.best[cell] != arm or inner is None or top is None:
+        cell = work.notes.chosen
+        if self.best[cell] != arm:
             return
-        box = box_of(data, level)
-        room = np.minimum(inner - box.low, box.high - inner)
-        room[arm] = math.inf
-        needed = margin + 2.0 * TOLERANCE  # so that `fits` would say yes
-        part = needed / float(room.min())
-        if 0.0 <= part < 1.0:
-            work.lowest[cell] = inner[arm]
-            work.highest[cell] = top[arm] + part * (inner[arm] - top[arm])
+        ends = ends_of(box_of(data, level))
+        ends -= margin + 2.0 * TOLERANCE  # so that `fits` would say yes
+        ends[[arm, arm + len(data.pulls)]] = FAR
+        work.lowest[cell], work.highest[cell] = work.notes.witnesses.span(cell, arm, ends)
 
     def keeps_choice(self, arm: int, data: Data, work: SpanWork, ahead: Ahead) -> bool:
         """Is the optimistic choice `arm` whatever happens ahead? No program is solved.
@@ -184,11 +210,11 @@ class PolytopeCells(SpanCells):
         safe = protected_value(work.lowest, work.highest, ahead)
         if safe == -math.inf:
             return False
-        box = _box_ahead(arm, data, ahead)
-        values = np.minimum(notes.values.bounds(box), box.high[self.best])
+        ends = _ends_ahead(arm, data, ahead)
+        values = np.minimum(notes.values.bounds(ends), ends[self.best])
         dangerous = (self.best != arm) & (values >= safe - ahead.margin - 2.0 * self.tie)
         return not any(
-            notes.slacks.bound(int(cell), box) > 0.0 for cell in np.flatnonzero(dangerous)
+            notes.slacks.bound(int(cell), ends) > 0.0 for cell in np.flatnonzero(dangerous)
         )
 
     def stays_competitive(
@@ -198,10 +224,9 @@ class PolytopeCells(SpanCells):
         ahead = with_more_margin(ahead, 2.0 * TOLERANCE)
         if not covers(work.lowest, work.highest, ahead):
             return False
-        slacks = work.notes.slacks
-        box = _box_ahead(arm, data, ahead)
-        others = np.flatnonzero(~found[self.best])
-        return not any(slacks.bound(int(cell), box) > 0.0 for cell in others)
+        others = ~found[self.best]
+        slacks = work.notes.slacks.bounds(_ends_ahead(arm, data, ahead))
+        return not (slacks[others] > 0.0).any()
 
     def fitting_arm(self, data: Data) -> int:
         """Return the best arm of the cell with the least sum of pulls * (mean - model)^2."""
@@ -218,12 +243,18 @@ class PolytopeCells(SpanCells):
         return hash(_numbers(self))
 
 
-def _box_ahead(arm: int, data: Data, ahead: Ahead) -> Box:
-    """Return a box that holds that of each moment ahead, whatever the rewards of `arm`."""
-    low, high = box_of(data, ahead.level)
-    box = Box(low - ahead.margin, high + ahead.margin)
-    box.low[arm], box.high[arm] = ahead.band_low, ahead.band_high
-    return box
+def shifted(weights: Floats, intercepts: Floats) -> float:
+    """Return what the weights of a box's ends add to a bound on means without their intercepts."""
+    of_high, of_low = weights.reshape(2, -1)
+    return float(intercepts @ (of_high - of_low))
+
+
+def _ends_ahead(arm: int, data: Data, ahead: Ahead) -> Floats:
+    """Return the ends of a box that holds that of each moment ahead, whatever the rewards of `arm`."""
+    ends = ends_of(box_of(data, ahead.level))
+    ends += ahead.margin
+    ends[arm], ends[arm + len(data.pulls)] = ahead.band_high, -ahead.band_low
+    return np.minimum(ends, FAR, out=ends)
 
 
 def _numbers(cells: PolytopeCells) -> tuple[bytes, ...]:
