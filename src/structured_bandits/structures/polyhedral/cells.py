@@ -15,8 +15,16 @@ from typing import ClassVar
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.planning.confidence import Ahead, Box, Data, box_of, with_more_margin
+from structured_bandits.planning.confidence import (
+    Ahead,
+    Box,
+    Data,
+    Prospect,
+    box_of,
+    with_more_margin,
+)
 from structured_bandits.planning.intervals import Intervals
+from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.programs.linear import CERTIFIED, TOLERANCE, WarmStart
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, cells_of
 from structured_bandits.structures.polyhedral.certificates import (
@@ -26,9 +34,10 @@ from structured_bandits.structures.polyhedral.certificates import (
     ends_of,
 )
 from structured_bandits.structures.polyhedral.least_squares import fitting_cell, fitting_piece
+from structured_bandits.structures.polyhedral.plans import bounded_length
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.witnesses import Witnesses
-from structured_bandits.structures.spans import SpanCells, SpanWork, covers, protected_value
+from structured_bandits.structures.spans import SpanCells, SpanWork, covers
 
 
 class ProgramNotes:
@@ -44,7 +53,8 @@ class ProgramNotes:
         self.witnesses = Witnesses(*self._size)
         self.slacks = Certificates(*self._size)
         self.values = Certificates(*self._size)
-        self.chosen = 0  # the cell of the last choice
+        self.chosen = 0  # the cell of the last choice, made for the box with these ends and bounds
+        self.ends = self.bounds = np.zeros(0)
         self.warm: dict[tuple[int, str], WarmStart] = {}
 
     def warm_start(self, cell: int, program: str) -> WarmStart:
@@ -64,6 +74,8 @@ class PolytopeCells(SpanCells):
             cell for number, piece in enumerate(pieces) for cell in cells_of(piece, number)
         ]
         self.best: Ints = np.array([cell.arm for cell in self.cells], dtype=np.int64)
+        self._rising = np.argsort(self.best, kind="stable")  # the cells by their arms
+        self._of_arm = [np.flatnonzero(self.best == arm) for arm in range(self.arm_count())]
 
     def arm_count(self) -> int:
         """Return the number of arms."""
@@ -72,6 +84,10 @@ class PolytopeCells(SpanCells):
     def fresh_notes(self) -> ProgramNotes:
         """Return the memory of a run that has found nothing yet."""
         return ProgramNotes(len(self.cells), self.arm_count())
+
+    def workspace(self) -> SpanWork:
+        """Return the memory of plans: one cell protects the choice, that of the choice."""
+        return super().workspace()._replace(lowest=np.zeros(1), highest=np.zeros(1))
 
     def forget(self, memory: SpanWork | ProgramNotes) -> None:
         """Forget what was found, so that the next plan follows from the data alone."""
@@ -154,34 +170,41 @@ class PolytopeCells(SpanCells):
         one is within the tie of all bounds and no lower arm is within the tie of it.
         """
         ends = ends_of(box)
-        values = np.minimum(notes.values.bounds(ends), ends[self.best])
+        values = self._bounds(ends, notes)
         values[values > HUGE] = math.inf
+        notes.ends, notes.bounds = ends, values
         known: set[int] = set()
-        while True:
-            top = values.max(initial=-math.inf)
-            if top == -math.inf:
-                return -1
+        while (top := values.max(initial=-math.inf)) > -math.inf:
             cell = self._lowest(values >= top - self.tie)
             if cell in known:
                 highest = int(values.argmax())
                 if highest in known or self._lowest(values >= values[cell] - self.tie) == cell:
-                    break
+                    return self._chosen(cell, notes)
                 cell = highest
             known.add(cell)
-            values[cell] = self._value(cell, float(values[cell]), box, ends, notes)
-        notes.chosen = cell
-        return int(self.best[cell])
+            values[cell] = value = self._value(cell, float(values[cell]), box, notes)
+            if value >= top:  # no bound is above it, and those of lower arms are below the tie
+                return self._chosen(cell, notes)
+        return -1
+
+    def _bounds(self, ends: Floats, notes: ProgramNotes) -> Floats:
+        """Return bounds on the values of all cells: by certificates, and the ends of their arms."""
+        bounds = notes.values.bounds(ends)
+        return np.minimum(bounds, ends[self.best], out=bounds)
 
     def _lowest(self, cells: Flags) -> int:
         """Return the first of the marked cells with the lowest arm."""
-        marked = np.flatnonzero(cells)
-        return int(marked[self.best[marked].argmin()])
+        return int(self._rising[cells[self._rising].argmax()])
 
-    def _value(self, cell: int, bound: float, box: Box, ends: Floats, notes: ProgramNotes) -> float:
-        """Return the highest mean of the best arm inside the box, no more than a bound; -inf if empty."""
-        if not self._meets(cell, box, ends, notes):
+    def _chosen(self, cell: int, notes: ProgramNotes) -> int:
+        notes.chosen = cell
+        return int(self.best[cell])
+
+    def _value(self, cell: int, bound: float, box: Box, notes: ProgramNotes) -> float:
+        """Return the highest mean of the best arm inside the box, -inf if the cell does not meet it."""
+        if not self._meets(cell, box, notes.ends, notes):
             return -math.inf
-        _, reached = notes.witnesses.span(cell, self.cells[cell].arm, ends)
+        _, reached = notes.witnesses.span(cell, self.cells[cell].arm, notes.ends)
         return bound if reached >= bound - CERTIFIED else self._highest(cell, box, notes)
 
     def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: SpanWork) -> None:
@@ -190,32 +213,48 @@ class PolytopeCells(SpanCells):
         The choice of `arm` left two models of its cell, and those between them that fit protect the
         choice. More could be found at the price of more programs.
         """
-        work.lowest[:], work.highest[:] = math.inf, -math.inf
         cell = work.notes.chosen
         if self.best[cell] != arm:
+            work.lowest[0], work.highest[0] = math.inf, -math.inf
             return
         ends = ends_of(box_of(data, level))
         ends -= margin + 2.0 * TOLERANCE  # so that `fits` would say yes
         ends[[arm, arm + len(data.pulls)]] = FAR
-        work.lowest[cell], work.highest[cell] = work.notes.witnesses.span(cell, arm, ends)
+        work.lowest[0], work.highest[0] = work.notes.witnesses.span(cell, arm, ends)
 
-    def keeps_choice(self, arm: int, data: Data, work: SpanWork, ahead: Ahead) -> bool:
-        """Is the optimistic choice `arm` whatever happens ahead? No program is solved.
+    def certain_length(self, arm: int, prospect: Prospect, data: Data, work: SpanWork) -> int:
+        """Return a number of pulls, from 1 to its limit, in which `arm` surely stays the choice."""
+        if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
+            return 1
+        return bounded_length(self, arm, prospect, data, work)
 
-        Bounds on the values of threats stand for values (docs/planning.md 9.1, 10.2): a plan may be
-        shorter than it could be, never longer.
-        """
+    def highest_rival(self, arm: int, work: SpanWork) -> float:
+        """Return a bound on the values of other arms' cells in the box of the last choice."""
         notes: ProgramNotes = work.notes
-        ahead = with_more_margin(ahead, 2.0 * TOLERANCE)
-        safe = protected_value(work.lowest, work.highest, ahead)
-        if safe == -math.inf:
-            return False
+        return self._highest_of_others(arm, notes.bounds, -math.inf, notes.ends, notes)
+
+    def highest_threat(
+        self, arm: int, data: Data, ahead: Ahead, safe: float, work: SpanWork
+    ) -> float:
+        """Return a bound on the values of other arms' cells whatever happens ahead.
+
+        Any bound below `safe` will do.
+        """
         ends = _ends_ahead(arm, data, ahead)
-        values = np.minimum(notes.values.bounds(ends), ends[self.best])
-        dangerous = (self.best != arm) & (values >= safe - ahead.margin - 2.0 * self.tie)
-        return not any(
-            notes.slacks.bound(int(cell), ends) > 0.0 for cell in np.flatnonzero(dangerous)
-        )
+        return self._highest_of_others(arm, self._bounds(ends, work.notes), safe, ends, work.notes)
+
+    def _highest_of_others(
+        self, arm: int, bounds: Floats, enough: float, ends: Floats, notes: ProgramNotes
+    ) -> float:
+        """Return the highest bound of other arms' cells.
+
+        If that is not low enough, it is the highest of those that the box does not surely miss.
+        """
+        bounds[self._of_arm[arm]] = -math.inf
+        cell = int(bounds.argmax())
+        if bounds[cell] >= enough and notes.slacks.bound(cell, ends) <= 0.0:
+            bounds[notes.slacks.bounds(ends) <= 0.0] = -math.inf
+        return float(bounds.max())
 
     def stays_competitive(
         self, arm: int, found: Flags, data: Data, work: SpanWork, ahead: Ahead
