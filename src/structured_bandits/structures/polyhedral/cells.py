@@ -3,14 +3,15 @@
 A program is solved only if nothing known settles the question. A model found earlier that is still
 inside the box shows that a cell meets it; multipliers found earlier bound a cell's value and its slack
 in every other box (see `certificates`). Both are checked anew for each box, so nothing is approximate.
-What a run has found is in its own `ProgramNotes`; the cells themselves never change.
+What a run has found is in its own `ProgramNotes`; what is known of the cells never depends on a run.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,19 +41,30 @@ from structured_bandits.structures.polyhedral.witnesses import Witnesses
 from structured_bandits.structures.spans import SpanCells, SpanWork, covers
 
 
-class ProgramNotes:
-    """What the programs of one run have found so far."""
+class Known(NamedTuple):
+    """Models and bounds, of all cells."""
 
-    def __init__(self, cells: int, arms: int) -> None:
+    witnesses: Witnesses
+    slacks: Certificates
+    values: Certificates
+
+
+def nothing_known(cells: int, arms: int) -> Known:
+    """Return what is known before the first program."""
+    return Known(Witnesses(cells, arms), Certificates(cells, arms), Certificates(cells, arms))
+
+
+class ProgramNotes:
+    """What the programs of one run have found so far, beginning with what holds for all runs."""
+
+    def __init__(self, start: Known) -> None:
         self.solved = 0  # linear programs so far
-        self._size = cells, arms
+        self._start = start
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything, warm starts too: where optima tie, they decide which one is found."""
-        self.witnesses = Witnesses(*self._size)
-        self.slacks = Certificates(*self._size)
-        self.values = Certificates(*self._size)
+        """Forget what the run has found, warm starts too: where optima tie, they decide between them."""
+        self.witnesses, self.slacks, self.values = (each.copy() for each in self._start)
         self.chosen = 0  # the cell of the last choice, made for the box with these ends and bounds
         self.ends = self.bounds = np.zeros(0)
         self.warm: dict[tuple[int, str], WarmStart] = {}
@@ -81,9 +93,20 @@ class PolytopeCells(SpanCells):
         """Return the number of arms."""
         return self.pieces[0].n_arms
 
+    @cached_property
+    def everywhere(self) -> Known:
+        """What holds before there are data: a model of each cell, and its highest mean."""
+        arms = self.arm_count()
+        notes = ProgramNotes(nothing_known(len(self.cells), arms))
+        free = Box(np.full(arms, -np.inf), np.full(arms, np.inf))
+        for cell in range(len(self.cells)):
+            self._slack(cell, free, notes)
+            self._highest(cell, free, notes)
+        return Known(notes.witnesses, notes.slacks, notes.values)
+
     def fresh_notes(self) -> ProgramNotes:
         """Return the memory of a run that has found nothing yet."""
-        return ProgramNotes(len(self.cells), self.arm_count())
+        return ProgramNotes(self.everywhere)
 
     def workspace(self) -> SpanWork:
         """Return the memory of plans: one cell protects the choice, that of the choice."""

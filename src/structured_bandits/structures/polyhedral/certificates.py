@@ -7,6 +7,8 @@ again needless.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from structured_bandits.arrays import Floats
@@ -28,6 +30,12 @@ class Certificates:
     def __init__(self, cells: int, arms: int) -> None:
         self._fixed = np.full(cells, np.inf)
         self._weights = np.zeros((cells, 2 * arms))  # not negative
+
+    def copy(self) -> Certificates:
+        """Return bounds that may be renewed without changing these."""
+        other = copy(self)
+        other._fixed, other._weights = self._fixed.copy(), self._weights.copy()
+        return other
 
     def renew(self, cell: int, fixed: float, weights: Floats) -> None:
         """Replace the bound of a cell."""

@@ -11,6 +11,7 @@ Means stand beside their negatives, as the ends of a box do (`certificates.ends_
 from __future__ import annotations
 
 import math
+from copy import copy
 
 import numpy as np
 
@@ -25,6 +26,13 @@ class Witnesses:
         self._inner = np.full((cells, 2 * arms), np.inf)
         self._moves = np.zeros((cells, 2 * arms))  # from inner to far; 0 if there is no far
         self._far: list[Floats | None] = [None] * cells
+
+    def copy(self) -> Witnesses:
+        """Return models that may be replaced without changing these."""
+        other = copy(self)
+        other._inner, other._moves = self._inner.copy(), self._moves.copy()
+        other._far = list(self._far)
+        return other
 
     def note_inner(self, cell: int, means: Floats) -> None:
         """Keep a model that is inside a box by as much as possible."""
