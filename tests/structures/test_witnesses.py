@@ -55,6 +55,9 @@ def test_earlier_boxes_change_no_answer() -> None:
             values = naive.highest(pieces, *box)
             chosen = naive.optimistic_arm(pieces, *box)
             assert cells.optimistic_arm(box, notes) == (-1 if chosen is None else chosen), index
+            if values:
+                top = float(max(values.values()))
+                assert notes.bounds[notes.chosen] == pytest.approx(top, abs=1e-9), index
             assert cells.best_arms_in(box, found, notes) == bool(values), index
             assert set(np.flatnonzero(found)) == set(values), index
             met.update(boxes=1, empty=not values, several=len(values) > 1)

@@ -64,7 +64,9 @@ class ProgramNotes:
 
     def clear(self) -> None:
         """Forget what the run has found, warm starts too: where optima tie, they decide between them."""
-        self.witnesses, self.slacks, self.values = (each.copy() for each in self._start)
+        self.witnesses = self._start.witnesses.copy()
+        self.slacks = self._start.slacks.copy()
+        self.values = self._start.values.copy()
         self.chosen = 0  # the cell of the last choice, made for the box with these ends and bounds
         self.ends = self.bounds = np.zeros(0)
         self.warm: dict[tuple[int, str], WarmStart] = {}
