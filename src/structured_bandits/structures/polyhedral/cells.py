@@ -201,15 +201,17 @@ class PolytopeCells(SpanCells):
         known: set[int] = set()
         while (top := values.max(initial=-math.inf)) > -math.inf:
             cell = self._lowest(values >= top - self.tie)
-            if cell in known:
-                highest = int(values.argmax())
-                if highest in known or self._lowest(values >= values[cell] - self.tie) == cell:
+            highest = int(values.argmax())
+            if cell not in known:
+                known.add(cell)
+                values[cell] = value = self._value(cell, float(values[cell]), box, notes)
+                if value >= top:  # no bound is above it, and those of lower arms are below the tie
                     return self._chosen(cell, notes)
-                cell = highest
-            known.add(cell)
-            values[cell] = value = self._value(cell, float(values[cell]), box, notes)
-            if value >= top:  # no bound is above it, and those of lower arms are below the tie
+            elif highest in known or self._lowest(values >= values[cell] - self.tie) == cell:
                 return self._chosen(cell, notes)
+            else:
+                known.add(highest)
+                values[highest] = self._value(highest, float(values[highest]), box, notes)
         return -1
 
     def _bounds(self, ends: Floats, notes: ProgramNotes) -> Floats:
