@@ -140,7 +140,7 @@ def test_a_bound_that_is_too_high_breaks_no_tie() -> None:
     cells = by_programs(sb.PolyhedralStructure([limits])).cells
     notes = cells.fresh_notes()
     low, third = np.full(5, 0.1), 0.4 + 1.4e-9
-    assert cells.optimistic_arm(Box(low, np.array([0.3, 0.3, 0.9, third, 0.6])), notes) == 2
+    assert cells.optimistic_arm(Box(low, np.array([0.3, 0.3, 0.9, third, 0.45])), notes) == 2
     moved = Box(low, np.array([0.5, 0.5 + 0.7e-9, 0.9, third, 0.2]))
     assert cells.optimistic_arm(moved, notes) == 0
 
