@@ -37,6 +37,7 @@ from structured_bandits.structures.polyhedral.certificates import (
 from structured_bandits.structures.polyhedral.least_squares import fitting_cell, fitting_piece
 from structured_bandits.structures.polyhedral.plans import bounded_length
 from structured_bandits.structures.polyhedral.polytope import Polytope
+from structured_bandits.structures.polyhedral.vertices import Vertex
 from structured_bandits.structures.polyhedral.witnesses import Witnesses
 from structured_bandits.structures.spans import SpanCells, SpanWork, covers
 
@@ -69,6 +70,7 @@ class ProgramNotes:
         self.values = self._start.values.copy()
         self.chosen = 0  # the cell of the last choice, made for the box with these ends and bounds
         self.ends = self.bounds = np.zeros(0)
+        self.vertices: dict[int, Vertex] = {}
         self.warm: dict[tuple[int, str], WarmStart] = {}
 
     def warm_start(self, cell: int, program: str) -> WarmStart:
@@ -173,6 +175,8 @@ class PolytopeCells(SpanCells):
         fixed = own.fixed_part(solution.multipliers) + intercepts[arm]
         fixed -= shifted(weights, intercepts)
         beyond = weights[arm]
+        if beyond == 0.0:
+            notes.vertices[cell] = Vertex(own, solution, ends_of(box))
         weights[[arm, len(intercepts) + arm]] += beyond  # of high + (high - low)
         notes.values.renew(cell, fixed, weights)
         return min(float(solution.value + intercepts[arm]), float(box.high[arm]))
@@ -231,8 +235,15 @@ class PolytopeCells(SpanCells):
         """Return the highest mean of the best arm inside the box, -inf if the cell does not meet it."""
         if not self._meets(cell, box, notes.ends, notes):
             return -math.inf
-        _, reached = notes.witnesses.span(cell, self.cells[cell].arm, notes.ends)
-        return bound if reached >= bound - CERTIFIED else self._highest(cell, box, notes)
+        enough, arm = bound - CERTIFIED, self.cells[cell].arm
+        if notes.witnesses.span(cell, arm, notes.ends)[1] >= enough:
+            return bound
+        vertex = notes.vertices.get(cell)
+        moved = None if vertex is None else vertex.means(notes.ends)
+        if moved is not None and moved[arm] >= enough:
+            notes.witnesses.note_far(cell, moved)
+            return bound
+        return self._highest(cell, box, notes)
 
     def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: SpanWork) -> None:
         """Note means of `arm` that fit the data of all other arms, from the models at hand.
