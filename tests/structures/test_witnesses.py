@@ -145,6 +145,17 @@ def test_a_bound_that_is_too_high_breaks_no_tie() -> None:
     assert cells.optimistic_arm(moved, notes) == 0
 
 
+def test_an_optimum_that_moves_out_of_its_cell_is_none() -> None:
+    """Arm 0 is at most 0.1 above arm 1, and at most 0.55."""
+    rows, low = [[-1, 1, 0], [-1, 0, 0]], np.full(3, 0.1)
+    cells = by_programs(
+        sb.PolyhedralStructure([means_with([0.0] * 3, [1.0] * 3, rows, [-0.1, -0.55])])
+    ).cells
+    notes = cells.fresh_notes()
+    for end, other, winner in ((0.4, 0.2, 0), (0.42, 0.2, 0), (0.5, 0.57, 2), (0.5, 0.54, 0)):
+        assert cells.optimistic_arm(Box(low, np.array([0.9, end, other])), notes) == winner
+
+
 def test_bounds_beyond_an_arms_own_end_hold_when_it_moves() -> None:
     cells = by_programs(sb.unstructured(2)).cells
     notes = cells.fresh_notes()
