@@ -1,6 +1,7 @@
 """Polyhedral structures: updates and decisions by linear programs, and what closed forms save.
 
-Run by `make bench`. Times are medians on one core; ratios come from one run.
+Run by `make bench`. Times are medians on one core, decisions in time of the processor; ratios come from
+one run.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rows import Row, write
@@ -56,25 +57,46 @@ def updates(structure: Any, means: Any, cells: Any = None, repeat: int = 100) ->
     return times
 
 
-def decisions(structure: Any, means: Any, planning: bool) -> tuple[float, float, float]:
-    """Return pulls decided per second, plans per second and programs per plan of SUCB in Python."""
+class Speed(NamedTuple):
+    """How fast a policy decides."""
+
+    pulls: float  # a second
+    plans: float
+    programs: float  # a plan
+
+    @property
+    def note(self) -> str:
+        """What stands beside the pulls."""
+        return f"{self.plans:,.0f} plans/s, {self.programs:.2f} linear programs a plan"
+
+
+def decisions(policy: Any, means: Any, pulls: int, planning: bool, repeat: int = 3) -> Speed:
+    """Return how fast a policy decides in Python, from the first pull on: the median of some runs."""
     rng = np.random.default_rng(2)
-    rewards = (rng.random((len(means), PULLS)) < np.asarray(means)[:, None]).astype(np.int64)
-    record = engine.RunRecord(
-        np.array([PULLS]),
-        np.zeros(1),
-        np.zeros(len(means), np.int64),
-        np.zeros(len(means)),
-        np.zeros(0, np.int64),
-    )
-    policy, world = sb.SUCB(structure), sb.Tape(rewards)
-    state, table = policy.init(), engine.fresh_table(world.means)
-    game = engine.Game(world, PULLS, planning, rng, np.zeros(1, np.int64))
-    start = time.perf_counter()
-    plans, _ = engine.play(policy, state, game, record, table)
-    took = time.perf_counter() - start
-    programs = getattr(state.work.notes, "solved", 0)
-    return PULLS / took, plans / took, programs / plans
+    rewards = (rng.random((len(means), pulls)) < np.asarray(means)[:, None]).astype(np.int64)
+    world = sb.Tape(rewards)
+    times = []
+    for _ in range(repeat):
+        record = engine.RunRecord(
+            np.array([pulls]),
+            np.zeros(1),
+            np.zeros(len(means), np.int64),
+            np.zeros(len(means)),
+            np.zeros(0, np.int64),
+        )
+        state, table = policy.init(), engine.fresh_table(world.means)
+        game = engine.Game(world, pulls, planning, rng, np.zeros(1, np.int64))
+        start = time.process_time()
+        plans, _ = engine.play(policy, state, game, record, table)
+        times.append(time.process_time() - start)
+    took = statistics.median(times)
+    solved = getattr(getattr(state, "work", state), "notes", None)
+    return Speed(pulls / took, plans / took, getattr(solved, "solved", 0) / plans)
+
+
+def concave_means(arms: int) -> Any:
+    """Means of a concave structure, with the best arm inside."""
+    return 0.8 - 1.2 * (np.linspace(0.0, 1.0, arms) - 0.4) ** 2
 
 
 def one_size() -> list[Row]:
@@ -86,17 +108,27 @@ def one_size() -> list[Row]:
     )
     note = f"median; worst {max(times):.2f} ms"
     work = "confidence update, 20 arms, 5 parameters"
-    rows = [Row(TOPIC, work, "<= 5", statistics.median(times), "ms", note)]
-    for planning in (False, True):
-        pulls, plans, programs = decisions(structure, means, planning)
-        print(
-            f"  SUCB, {'planning ahead' if planning else 'pull by pull'}: {pulls:,.0f} pulls and "
-            f"{plans:,.0f} plans decided a second (aim 2,000), {programs:.2f} programs a plan"
-        )
-        way = "planning ahead" if planning else "pull by pull"
-        work = f"SUCB in Python, {way}, 20 arms, 5 parameters"
-        note = f"{plans:,.0f} plans/s, {programs:.2f} linear programs a plan"
-        rows.append(Row(TOPIC, work, ">= 2,000", pulls, "pulls/s", note))
+    return [Row(TOPIC, work, "<= 5", statistics.median(times), "ms", note)]
+
+
+def speeds() -> list[Row]:
+    """Pulls decided a second: SUCB from the first pull on, when it decides most often; phases."""
+    linear, concave = linear_arms(20, 5), (sb.concave(50), concave_means(50))
+    horizon = 100_000
+    rows = []
+    for place, (structure, means), aim in (
+        ("20 arms, 5 parameters", linear, ">= 20,000"),
+        ("concave(50)", concave, ">= 2,000"),
+    ):
+        for work, policy, pulls, planning in (
+            ("SUCB in Python, pull by pull", sb.SUCB(structure), PULLS, False),
+            ("SUCB in Python, planning ahead", sb.SUCB(structure), PULLS, True),
+            ("SAE in Python", sb.SAE(structure, horizon), horizon, True),
+            ("ASAE in Python", sb.ASAE(structure), horizon, True),
+        ):
+            speed = decisions(policy, means, pulls, planning)
+            print(f"  {work}, {place}: {speed.pulls:,.0f} pulls/s (aim {aim}), {speed.note}")
+            rows.append(Row(TOPIC, f"{work}, {place}", aim, speed.pulls, "pulls/s", speed.note))
     return rows
 
 
@@ -105,9 +137,9 @@ def growth() -> None:
     for arms, dimension in ((10, 5), (20, 5), (40, 5), (80, 5), (20, 2), (20, 10), (20, 20)):
         structure, means = linear_arms(arms, dimension)
         median = statistics.median(updates(structure, means, repeat=20))
-        pulls, _, _ = decisions(structure, means, planning=False)
+        speed = decisions(sb.SUCB(structure), means, PULLS, planning=False, repeat=1)
         print(
-            f"  {arms:3} arms × {dimension:2} parameters: {median:7.2f} ms, {pulls:7,.0f} pulls/s"
+            f"  {arms:3} arms × {dimension:2} parameters: {median:7.2f} ms, {speed.pulls:7,.0f} pulls/s"
         )
 
 
@@ -178,7 +210,7 @@ def solvers() -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", sb.MeansOutsideUnitIntervalWarning)
-    rows = one_size()
+    rows = one_size() + speeds()
     growth()
     rows += closed_forms()
     rows += estimated_table()

@@ -74,18 +74,26 @@ class PolytopeCell:
 
         The multipliers are those of the cell's rows, then of the box.
         """
+        shift = self.polytope.intercepts
+        return self._extreme_program(sign).solve(
+            np.concatenate([self.lower, box.low - shift]),
+            np.concatenate([self.upper, box.high - shift]),
+            warm,
+        )
+
+    def _extreme_program(self, sign: float) -> LinearProgram:
         name = "highest" if sign > 0.0 else "lowest"
         program = self._programs.get(name)
         if program is None:
             rows = np.vstack([self.rows, self.polytope.slopes])
             program = LinearProgram(sign * self.polytope.slopes[self.arm], rows)
             self._programs[name] = program
-        shift = self.polytope.intercepts
-        return program.solve(
-            np.concatenate([self.lower, box.low - shift]),
-            np.concatenate([self.upper, box.high - shift]),
-            warm,
-        )
+        return program
+
+    @property
+    def value_rows(self) -> Floats:
+        """The rows of the program for the highest mean: the cell's, then the slopes of the means."""
+        return self._extreme_program(1.0).rows
 
     def fixed_part(self, multipliers: Floats) -> float:
         """Return what the multipliers of the cell's own rows add to a bound."""

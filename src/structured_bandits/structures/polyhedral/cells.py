@@ -3,43 +3,74 @@
 A program is solved only if nothing known settles the question. A model found earlier that is still
 inside the box shows that a cell meets it; multipliers found earlier bound a cell's value and its slack
 in every other box (see `certificates`). Both are checked anew for each box, so nothing is approximate.
-What a run has found is in its own `ProgramNotes`; the cells themselves never change.
+What a run has found is in its own `ProgramNotes`; what is known of the cells never depends on a run.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.planning.confidence import Ahead, Box, Data, box_of, with_more_margin
+from structured_bandits.planning.confidence import (
+    Ahead,
+    Box,
+    Data,
+    Prospect,
+    box_of,
+    with_more_margin,
+)
 from structured_bandits.planning.intervals import Intervals
-from structured_bandits.programs.linear import TOLERANCE, WarmStart
+from structured_bandits.planning.tangents import FIRST_TIME
+from structured_bandits.programs.linear import CERTIFIED, TOLERANCE, WarmStart
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, cells_of
-from structured_bandits.structures.polyhedral.certificates import Certificates
+from structured_bandits.structures.polyhedral.certificates import (
+    FAR,
+    HUGE,
+    Certificates,
+    ends_of,
+)
 from structured_bandits.structures.polyhedral.least_squares import fitting_cell, fitting_piece
+from structured_bandits.structures.polyhedral.plans import bounded_length
 from structured_bandits.structures.polyhedral.polytope import Polytope
-from structured_bandits.structures.spans import SpanCells, SpanWork, covers, protected_value
+from structured_bandits.structures.polyhedral.vertices import Vertex
+from structured_bandits.structures.polyhedral.witnesses import Witnesses
+from structured_bandits.structures.spans import SpanCells, SpanWork, covers
+
+
+class Known(NamedTuple):
+    """Models and bounds, of all cells."""
+
+    witnesses: Witnesses
+    slacks: Certificates
+    values: Certificates
+
+
+def nothing_known(cells: int, arms: int) -> Known:
+    """Return what is known before the first program."""
+    return Known(Witnesses(cells, arms), Certificates(cells, arms), Certificates(cells, arms))
 
 
 class ProgramNotes:
-    """What the programs of one run have found so far."""
+    """What the programs of one run have found so far, beginning with what holds for all runs."""
 
-    def __init__(self, cells: int, arms: int) -> None:
+    def __init__(self, start: Known) -> None:
         self.solved = 0  # linear programs so far
-        self._size = cells, arms
+        self._start = start
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything, warm starts too: where optima tie, they decide which one is found."""
-        cells, _ = self._size
-        self.inside: list[Floats | None] = [None] * cells  # means of a model found inside
-        self.slacks = Certificates(*self._size)
-        self.values = Certificates(*self._size)
-        self.chosen: tuple[int, Floats | None] = 0, None  # the last choice and its best model
+        """Forget what the run has found, warm starts too: where optima tie, they decide between them."""
+        self.witnesses = self._start.witnesses.copy()
+        self.slacks = self._start.slacks.copy()
+        self.values = self._start.values.copy()
+        self.chosen = 0  # the cell of the last choice, made for the box with these ends and bounds
+        self.ends = self.bounds = np.zeros(0)
+        self.vertices: dict[int, Vertex] = {}
         self.warm: dict[tuple[int, str], WarmStart] = {}
 
     def warm_start(self, cell: int, program: str) -> WarmStart:
@@ -59,14 +90,31 @@ class PolytopeCells(SpanCells):
             cell for number, piece in enumerate(pieces) for cell in cells_of(piece, number)
         ]
         self.best: Ints = np.array([cell.arm for cell in self.cells], dtype=np.int64)
+        self._rising = np.argsort(self.best, kind="stable")  # the cells by their arms
+        self._of_arm = [np.flatnonzero(self.best == arm) for arm in range(self.arm_count())]
 
     def arm_count(self) -> int:
         """Return the number of arms."""
         return self.pieces[0].n_arms
 
+    @cached_property
+    def everywhere(self) -> Known:
+        """What holds before there are data: a model of each cell, and its highest mean."""
+        arms = self.arm_count()
+        notes = ProgramNotes(nothing_known(len(self.cells), arms))
+        free = Box(np.full(arms, -np.inf), np.full(arms, np.inf))
+        for cell in range(len(self.cells)):
+            self._slack(cell, free, notes)
+            self._highest(cell, free, notes)
+        return Known(notes.witnesses, notes.slacks, notes.values)
+
     def fresh_notes(self) -> ProgramNotes:
         """Return the memory of a run that has found nothing yet."""
-        return ProgramNotes(len(self.cells), self.arm_count())
+        return ProgramNotes(self.everywhere)
+
+    def workspace(self) -> SpanWork:
+        """Return the memory of plans: one cell protects the choice, that of the choice."""
+        return super().workspace()._replace(lowest=np.zeros(1), highest=np.zeros(1))
 
     def forget(self, memory: SpanWork | ProgramNotes) -> None:
         """Forget what was found, so that the next plan follows from the data alone."""
@@ -74,122 +122,177 @@ class PolytopeCells(SpanCells):
         notes: ProgramNotes = memory.notes if isinstance(memory, SpanWork) else memory
         notes.clear()
 
+    def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: SpanWork) -> int:
+        """Return the optimistic arm inside the box, -1 if it is empty."""
+        box.low[:], box.high[:] = level.intervals(data.pulls, data.sums)
+        return self.optimistic_arm(box, work.notes)
+
     def fits(self, cell: int, box: Box, before: bool, notes: ProgramNotes) -> bool:
         """Does the cell meet the open box, by more than the tolerance?"""
-        low, high = box.low, box.high
-        means = notes.inside[cell]
-        if means is not None and min((means - low).min(), (high - means).min()) > TOLERANCE:
+        return self._meets(cell, box, ends_of(box), notes)
+
+    def _meets(self, cell: int, box: Box, ends: Floats, notes: ProgramNotes) -> bool:
+        if notes.witnesses.meets(cell, ends):
             return True
-        if notes.slacks.bound(cell, box) <= TOLERANCE:
-            return False
+        return notes.slacks.bound(cell, ends) > TOLERANCE and self._slack(cell, box, notes)
+
+    def _slack(self, cell: int, box: Box, notes: ProgramNotes) -> bool:
+        """Solve whether the cell meets the box; note what this shows."""
         notes.solved += 1
         solution = self.cells[cell].slack(box, notes.warm_start(cell, "slack"))
-        polytope, count, arms = self.cells[cell].polytope, len(self.cells[cell].lower), len(low)
-        notes.inside[cell] = polytope.slopes @ solution.x[:-1] + polytope.intercepts
-        of_low = np.minimum(solution.multipliers[count : count + arms], 0.0)
-        of_high = np.maximum(solution.multipliers[count + arms : -1], 0.0)
+        polytope, count = self.cells[cell].polytope, len(self.cells[cell].lower)
+        notes.witnesses.note_inner(cell, polytope.slopes @ solution.x[:-1] + polytope.intercepts)
+        of_low, of_high = solution.multipliers[count:-1].reshape(2, -1)
+        weights = np.concatenate([np.maximum(of_high, 0.0), np.maximum(-of_low, 0.0)])
         fixed = self.cells[cell].fixed_part(solution.multipliers) + solution.multipliers[-1]
-        shift = float(polytope.intercepts @ (of_low + of_high))
-        notes.slacks.renew(cell, fixed - shift, of_high, of_low)
+        notes.slacks.renew(cell, fixed - shifted(weights, polytope.intercepts), weights)
         return solution.value > TOLERANCE
 
     def span(self, cell: int, box: Box, notes: ProgramNotes) -> tuple[float, float]:
         """Return the least and the highest mean of the best arm; the cell meets the box."""
-        lowest, _ = self._extreme(cell, box, -1.0, notes)
-        highest, _ = self._extreme(cell, box, 1.0, notes)
-        return -lowest, highest
+        notes.solved += 1
+        lowest = self.cells[cell].extreme(box, -1.0, notes.warm_start(cell, "lowest")).value
+        arm = self.cells[cell].arm
+        return self.cells[cell].polytope.intercepts[arm] - lowest, self._highest(cell, box, notes)
 
-    def _extreme(
-        self, cell: int, box: Box, sign: float, notes: ProgramNotes
-    ) -> tuple[float, Floats | None]:
-        """Return the maximum of sign times the best arm's mean, and the means it is taken at.
+    def _highest(self, cell: int, box: Box, notes: ProgramNotes) -> float:
+        """Return the highest mean of the best arm; the cell meets the box.
 
-        If there is no end to it, there are no such means.
+        The program may exceed the arm's own end by the width of its interval. That end is a bound by
+        itself, and models beyond it stay of use when it moves, which it does with every pull.
         """
         notes.solved += 1
-        name = "highest" if sign > 0.0 else "lowest"
-        solution = self.cells[cell].extreme(box, sign, notes.warm_start(cell, name))
-        polytope, arm = self.cells[cell].polytope, self.cells[cell].arm
+        own, arm = self.cells[cell], self.cells[cell].arm
+        wide = Box(box.low, box.high.copy())
+        wide.high[arm] += box.high[arm] - box.low[arm]
+        solution = own.extreme(wide, 1.0, notes.warm_start(cell, "highest"))
         if solution.status != "optimal":
-            return solution.value, None
-        if sign > 0.0:
-            of_box = solution.multipliers[len(self.cells[cell].lower) :]
-            of_high, of_low = np.maximum(of_box, 0.0), np.minimum(of_box, 0.0)
-            fixed = self.cells[cell].fixed_part(solution.multipliers) + polytope.intercepts[arm]
-            shift = float(polytope.intercepts @ of_box)
-            notes.values.renew(cell, fixed - shift, of_high, of_low)
-        value = float(solution.value + sign * polytope.intercepts[arm])
-        return value, polytope.slopes @ solution.x + polytope.intercepts
+            return min(solution.value, float(box.high[arm]))
+        intercepts = own.polytope.intercepts
+        notes.witnesses.note_far(cell, own.polytope.slopes @ solution.x + intercepts)
+        of_box = solution.multipliers[len(own.lower) :]
+        weights = np.concatenate([np.maximum(of_box, 0.0), np.maximum(-of_box, 0.0)])
+        fixed = own.fixed_part(solution.multipliers) + intercepts[arm]
+        fixed -= shifted(weights, intercepts)
+        beyond = weights[arm]
+        if beyond == 0.0:
+            notes.vertices[cell] = Vertex(own, solution, ends_of(box))
+        weights[[arm, len(intercepts) + arm]] += beyond  # of high + (high - low)
+        notes.values.renew(cell, fixed, weights)
+        return min(float(solution.value + intercepts[arm]), float(box.high[arm]))
 
     def best_arms_in(self, box: Box, found: Flags, notes: ProgramNotes) -> bool:
         """Mark the arms whose cells meet the open box; is anything inside at all?"""
+        ends = ends_of(box)
         found[:] = False
-        for cell, arm in enumerate(self.best):
-            found[arm] = found[arm] or self.fits(cell, box, True, notes)
+        found[self.best[notes.witnesses.meet(ends)]] = True
+        open_cells = ~found[self.best] & (notes.slacks.bounds(ends) > TOLERANCE)
+        for cell in np.flatnonzero(open_cells):
+            arm = self.best[cell]
+            found[arm] = found[arm] or self._slack(int(cell), box, notes)
         return bool(found.any())
 
     def optimistic_arm(self, box: Box, notes: ProgramNotes) -> int:
         """Return the arm with the highest mean where it is best inside the box, -1 if empty.
 
-        The cell with the highest bound is solved until its bound is its value: no other cell can be
-        higher then. The lowest arm wins a tie.
+        Values that are not known are bounds. Those that could decide become known one by one, until
+        one is within the tie of all bounds and no lower arm is within the tie of it.
         """
-        values = np.minimum(notes.values.bounds(box), box.high[self.best])
-        known = np.zeros(len(values), np.bool_)
-        tops: dict[int, Floats | None] = {}
-        while True:
-            top = values.max(initial=-math.inf)
-            if top == -math.inf:
-                return -1
-            near = values >= top - self.tie
-            if known[near].all():
-                winners = np.flatnonzero(near)
-                notes.chosen = (winner := int(winners[self.best[winners].argmin()])), tops[winner]
-                return int(self.best[winner])
-            cell = int(np.flatnonzero(near & ~known)[0])
-            known[cell] = True
-            values[cell] = -math.inf
-            if self.fits(cell, box, True, notes):
-                values[cell], tops[cell] = self._extreme(cell, box, 1.0, notes)
+        ends = ends_of(box)
+        values = self._bounds(ends, notes)
+        values[values > HUGE] = math.inf
+        notes.ends, notes.bounds = ends, values
+        known: set[int] = set()
+        while (top := values.max(initial=-math.inf)) > -math.inf:
+            cell = self._lowest(values >= top - self.tie)
+            highest = int(values.argmax())
+            if cell not in known:
+                known.add(cell)
+                values[cell] = value = self._value(cell, float(values[cell]), box, notes)
+                if value >= top:  # no bound is above it, and those of lower arms are below the tie
+                    return self._chosen(cell, notes)
+            elif highest in known or self._lowest(values >= values[cell] - self.tie) == cell:
+                return self._chosen(cell, notes)
+            else:
+                known.add(highest)
+                values[highest] = self._value(highest, float(values[highest]), box, notes)
+        return -1
+
+    def _bounds(self, ends: Floats, notes: ProgramNotes) -> Floats:
+        """Return bounds on the values of all cells: by certificates, and the ends of their arms."""
+        bounds = notes.values.bounds(ends)
+        return np.minimum(bounds, ends[self.best], out=bounds)
+
+    def _lowest(self, cells: Flags) -> int:
+        """Return the first of the marked cells with the lowest arm."""
+        return int(self._rising[cells[self._rising].argmax()])
+
+    def _chosen(self, cell: int, notes: ProgramNotes) -> int:
+        notes.chosen = cell
+        return int(self.best[cell])
+
+    def _value(self, cell: int, bound: float, box: Box, notes: ProgramNotes) -> float:
+        """Return the highest mean of the best arm inside the box, -inf if the cell does not meet it."""
+        if not self._meets(cell, box, notes.ends, notes):
+            return -math.inf
+        enough, arm = bound - CERTIFIED, self.cells[cell].arm
+        if notes.witnesses.span(cell, arm, notes.ends)[1] >= enough:
+            return bound
+        vertex = notes.vertices.get(cell)
+        moved = None if vertex is None else vertex.means(notes.ends)
+        if moved is not None and moved[arm] >= enough:
+            notes.witnesses.note_far(cell, moved)
+            return bound
+        return self._highest(cell, box, notes)
 
     def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: SpanWork) -> None:
         """Note means of `arm` that fit the data of all other arms, from the models at hand.
 
-        The choice of `arm` left two models of its cell: one well inside the box and the most
-        optimistic one, which may touch it. Between the first and a point shortly before the second all
-        models protect the choice. More could be found at the price of more programs.
+        The choice of `arm` left two models of its cell, and those between them that fit protect the
+        choice. More could be found at the price of more programs.
         """
-        work.lowest[:], work.highest[:] = math.inf, -math.inf
-        cell, top = work.notes.chosen
-        inner = work.notes.inside[cell]
-        if self.best[cell] != arm or inner is None or top is None:
+        cell = work.notes.chosen
+        if self.best[cell] != arm:
+            work.lowest[0], work.highest[0] = math.inf, -math.inf
             return
-        box = box_of(data, level)
-        room = np.minimum(inner - box.low, box.high - inner)
-        room[arm] = math.inf
-        needed = margin + 2.0 * TOLERANCE  # so that `fits` would say yes
-        part = needed / float(room.min())
-        if 0.0 <= part < 1.0:
-            work.lowest[cell] = inner[arm]
-            work.highest[cell] = top[arm] + part * (inner[arm] - top[arm])
+        ends = ends_of(box_of(data, level))
+        ends -= margin + 2.0 * TOLERANCE  # so that `fits` would say yes
+        ends[[arm, arm + len(data.pulls)]] = FAR
+        work.lowest[0], work.highest[0] = work.notes.witnesses.span(cell, arm, ends)
 
-    def keeps_choice(self, arm: int, data: Data, work: SpanWork, ahead: Ahead) -> bool:
-        """Is the optimistic choice `arm` whatever happens ahead? No program is solved.
+    def certain_length(self, arm: int, prospect: Prospect, data: Data, work: SpanWork) -> int:
+        """Return a number of pulls, from 1 to its limit, in which `arm` surely stays the choice."""
+        if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
+            return 1
+        return bounded_length(self, arm, prospect, data, work)
 
-        Bounds on the values of threats stand for values (docs/planning.md 9.1, 10.2): a plan may be
-        shorter than it could be, never longer.
-        """
+    def highest_rival(self, arm: int, work: SpanWork) -> float:
+        """Return a bound on the values of other arms' cells in the box of the last choice."""
         notes: ProgramNotes = work.notes
-        ahead = with_more_margin(ahead, 2.0 * TOLERANCE)
-        safe = protected_value(work.lowest, work.highest, ahead)
-        if safe == -math.inf:
-            return False
-        box = _box_ahead(arm, data, ahead)
-        values = np.minimum(notes.values.bounds(box), box.high[self.best])
-        dangerous = (self.best != arm) & (values >= safe - ahead.margin - 2.0 * self.tie)
-        return not any(
-            notes.slacks.bound(int(cell), box) > 0.0 for cell in np.flatnonzero(dangerous)
-        )
+        return self._highest_of_others(arm, notes.bounds, -math.inf, notes.ends, notes)
+
+    def highest_threat(
+        self, arm: int, data: Data, ahead: Ahead, safe: float, work: SpanWork
+    ) -> float:
+        """Return a bound on the values of other arms' cells whatever happens ahead.
+
+        Any bound below `safe` will do.
+        """
+        ends = _ends_ahead(arm, data, ahead)
+        return self._highest_of_others(arm, self._bounds(ends, work.notes), safe, ends, work.notes)
+
+    def _highest_of_others(
+        self, arm: int, bounds: Floats, enough: float, ends: Floats, notes: ProgramNotes
+    ) -> float:
+        """Return the highest bound of other arms' cells.
+
+        If that is not low enough, it is the highest of those that the box does not surely miss.
+        """
+        bounds[self._of_arm[arm]] = -math.inf
+        cell = int(bounds.argmax())
+        if bounds[cell] >= enough and notes.slacks.bound(cell, ends) <= 0.0:
+            bounds[notes.slacks.bounds(ends) <= 0.0] = -math.inf
+        return float(bounds.max())
 
     def stays_competitive(
         self, arm: int, found: Flags, data: Data, work: SpanWork, ahead: Ahead
@@ -198,10 +301,9 @@ class PolytopeCells(SpanCells):
         ahead = with_more_margin(ahead, 2.0 * TOLERANCE)
         if not covers(work.lowest, work.highest, ahead):
             return False
-        slacks = work.notes.slacks
-        box = _box_ahead(arm, data, ahead)
-        others = np.flatnonzero(~found[self.best])
-        return not any(slacks.bound(int(cell), box) > 0.0 for cell in others)
+        others = ~found[self.best]
+        slacks = work.notes.slacks.bounds(_ends_ahead(arm, data, ahead))
+        return not (slacks[others] > 0.0).any()
 
     def fitting_arm(self, data: Data) -> int:
         """Return the best arm of the cell with the least sum of pulls * (mean - model)^2."""
@@ -218,12 +320,18 @@ class PolytopeCells(SpanCells):
         return hash(_numbers(self))
 
 
-def _box_ahead(arm: int, data: Data, ahead: Ahead) -> Box:
-    """Return a box that holds that of each moment ahead, whatever the rewards of `arm`."""
-    low, high = box_of(data, ahead.level)
-    box = Box(low - ahead.margin, high + ahead.margin)
-    box.low[arm], box.high[arm] = ahead.band_low, ahead.band_high
-    return box
+def shifted(weights: Floats, intercepts: Floats) -> float:
+    """Return what the weights of a box's ends add to a bound on means without their intercepts."""
+    of_high, of_low = weights.reshape(2, -1)
+    return float(intercepts @ (of_high - of_low))
+
+
+def _ends_ahead(arm: int, data: Data, ahead: Ahead) -> Floats:
+    """Return the ends of a box that holds that of each moment ahead, whatever the rewards of `arm`."""
+    ends = ends_of(box_of(data, ahead.level))
+    ends += ahead.margin
+    ends[arm], ends[arm + len(data.pulls)] = ahead.band_high, -ahead.band_low
+    return np.minimum(ends, FAR, out=ends)
 
 
 def _numbers(cells: PolytopeCells) -> tuple[bytes, ...]:

@@ -7,36 +7,47 @@ again needless.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.planning.confidence import Box
 
+FAR = 1e300  # stands for an infinite end: no weight, however small, and 0 times it is 0
+HUGE = 1e200  # a bound above this rests on such an end
+
+
+def ends_of(box: Box) -> Floats:
+    """Return the ends of a box as one vector, the larger the wider: high, then -low."""
+    ends = np.concatenate([box.high, -box.low])
+    return np.minimum(ends, FAR, out=ends)
+
 
 class Certificates:
-    """For each cell a bound: fixed + on_high · high + on_low · low, for the box from low to high."""
+    """For each cell a bound: fixed + weights · ends, for the box with these ends."""
 
     def __init__(self, cells: int, arms: int) -> None:
         self._fixed = np.full(cells, np.inf)
-        self._on_high = np.zeros((cells, arms))  # not negative
-        self._on_low = np.zeros((cells, arms))  # not positive
+        self._weights = np.zeros((cells, 2 * arms))  # not negative
 
-    def renew(self, cell: int, fixed: float, on_high: Floats, on_low: Floats) -> None:
+    def copy(self) -> Certificates:
+        """Return bounds that may be renewed without changing these."""
+        other = copy(self)
+        other._fixed, other._weights = self._fixed.copy(), self._weights.copy()
+        return other
+
+    def renew(self, cell: int, fixed: float, weights: Floats) -> None:
         """Replace the bound of a cell."""
         self._fixed[cell] = fixed
-        self._on_high[cell] = on_high
-        self._on_low[cell] = on_low
+        self._weights[cell] = weights
 
-    def bounds(self, box: Box) -> Floats:
-        """Return the bounds of all cells for a box; infinite ends that are not used do not count."""
-        from_above = np.where(self._on_high > 0.0, box.high, 0.0) * self._on_high
-        from_below = np.where(self._on_low < 0.0, box.low, 0.0) * self._on_low
-        total: Floats = self._fixed + from_above.sum(axis=1) + from_below.sum(axis=1)
+    def bounds(self, ends: Floats) -> Floats:
+        """Return the bounds of all cells for a box."""
+        total: Floats = self._weights @ ends
+        total += self._fixed
         return total
 
-    def bound(self, cell: int, box: Box) -> float:
+    def bound(self, cell: int, ends: Floats) -> float:
         """Return the bound of one cell."""
-        on_high, on_low = self._on_high[cell], self._on_low[cell]
-        above, below = on_high > 0.0, on_low < 0.0
-        from_above = on_high[above] @ box.high[above]
-        return float(self._fixed[cell] + from_above + on_low[below] @ box.low[below])
+        return float(self._fixed[cell] + self._weights[cell] @ ends)
