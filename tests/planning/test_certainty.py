@@ -97,6 +97,38 @@ def test_nothing_can_change_the_choice_within_a_plan(kind: str, confidence: str)
     assert empty > 30 or confidence == "kl"  # with KL intervals an empty set is looked at each time
 
 
+def test_nothing_can_change_the_choice_while_misses_and_gains_are_few() -> None:
+    """Of the pulls so far, at most `misses` paid less than 1 and at most `gains` more than 0."""
+    stopping = 0
+    for index in range(CASES):
+        case = draw_case(43, index, "finite", full_size=index % 15 == 0)
+        rng = np.random.default_rng([8, index])
+        policy = sb.SUCB(case.structure, alpha=float(10 ** rng.uniform(-2.0, 0.5)))
+        if policy.reward_range != (0.0, 1.0):
+            continue
+        state, t = policy.init(), 0
+        share = rng.choice([0.0, 1.0, rng.random()], case.structure.n_arms)
+        for _ in range(2 * PLANS):
+            plan = policy.streak(state, sb.Now(t, 10**6, 0.0, 1.0), rng)
+            total, before = float(state.data.sums[plan.arm]), int(state.data.pulls[plan.arm])
+            stops = not plan.empty and plan.misses + plan.gains < 2 * plan.length - 2
+            stopping += stops
+            longest = min(plan.length, plan.misses + plan.gains + 1)
+            assert 1 <= plan.surely <= longest
+            for j in {1, longest // 2, longest - 1} - {0, longest} if stops else set():
+                pulls = before + j
+                least, most = max(0, j - plan.misses), min(j, plan.gains)
+                ends = (total + least) / pulls, (total + most) / pulls
+                budget = policy.alpha * math.log(t + j + 1)
+                for mean in awkward_means(policy, plan.arm, *ends, budget, pulls):
+                    assert chosen(policy, state, plan.arm, pulls, mean, t + j)[0] == plan.arm
+            made = int(rng.integers(1, min(longest, 10**4) + 1))
+            ones = int(rng.binomial(made, share[plan.arm]))
+            policy.end_streak(state, sb.Outcome(plan.arm, made, float(ones), float(ones)))
+            t += made
+    assert stopping > 1000
+
+
 def test_a_radius_below_rounding_covers_nothing() -> None:
     """Found in review: a wide cell was taken to cover every mean, however small the radius."""
     structure = sb.CurveStructure([sb.Piece(0, 1, [0.0], [1.0])])

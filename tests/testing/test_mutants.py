@@ -360,6 +360,11 @@ class StopsLate(sb.Bernoulli):
         return sb.Bernoulli.draw_until(self, arm, pulls, count, misses + 1, rng)
 
 
+class OverlooksGains(sb.Bernoulli):
+    def draw_while(self, arm: int, pulls: int, stop: Any, rng: Any) -> sb.Paid:
+        return sb.Bernoulli.draw_while(self, arm, pulls, stop._replace(gains=stop.gains + 1), rng)
+
+
 class PaysANumber(sb.Bernoulli):
     def draw(self, arm: int, pulls: int, count: int, rng: Any) -> Any:
         return 1.0
@@ -375,6 +380,7 @@ WORLDS: list[tuple[type, str]] = [
     (WrongMeans, "must average to means"),
     (NarrowBlocks, "must have the variance"),
     (StopsLate, "until there are more than"),
+    (OverlooksGains, "or more than . above the least"),
     (PaysANumber, "must return sb.Paid"),
     (CountsWrong, "as many pulls as it is asked for"),
 ]

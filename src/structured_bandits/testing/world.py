@@ -14,9 +14,9 @@ from structured_bandits.environments.base import declared_range
 from structured_bandits.errors import RewardError
 from structured_bandits.live.results import checked_results
 from structured_bandits.planning.streaks import NO_LIMIT, Streak
-from structured_bandits.protocol import Now, Outcome, Paid, Seen
+from structured_bandits.protocol import Now, Outcome, Paid, Seen, Stop
 from structured_bandits.simulation.delayed import comes_late
-from structured_bandits.simulation.engine import draw_until_misses, drawing_for
+from structured_bandits.simulation.engine import counts_gains, draw_certain, drawing_for
 from structured_bandits.testing.failures import blamed, require
 from structured_bandits.testing.play import play_in
 from structured_bandits.testing.surroundings import importable, untouched_globals
@@ -35,9 +35,9 @@ def check_world(world: Any, *, compiled: bool = True, draws: int = 4000) -> None
     These things are checked: that `draw` returns a `Paid` with the number of pulls, and a sum and
     squares that rewards in the range can have; that the average agrees with `means`; that blocks have
     the mean and the variance of single draws (or, in a world without chance, exactly their sum); that
-    `draw_until` stops where it should; that `draw_delay`, if there is one, draws whole numbers; that
-    Python and compiled code draw the same from the same generator, and from no other; that the world can
-    be pickled. Averages may be off by six standard errors; the seeds are fixed.
+    `draw_until` and `draw_while` stop where they should; that `draw_delay`, if there is one, draws whole
+    numbers; that Python and compiled code draw the same from the same generator, and from no other; that
+    the world can be pickled. Averages may be off by six standard errors; the seeds are fixed.
     """
     name = type(world).__name__
     _check_means(world, name)
@@ -48,8 +48,10 @@ def check_world(world: Any, *, compiled: bool = True, draws: int = 4000) -> None
                 _check_law(world, name, arm, draws)
             else:
                 _check_sums(world, name, arm)
-            if drawing_for(type(world)) is draw_until_misses:
+            if drawing_for(type(world)) is not draw_certain:
                 _check_stops(world, name, arm, draws // 4)
+            if counts_gains(type(world)):
+                _check_counts(world, name, arm, draws // 4)
         if comes_late(type(world)):
             _check_delays(world, name)
     _check_value(world, name)
@@ -220,25 +222,50 @@ def _check_stops(world: Any, name: str, arm: int, draws: int) -> None:
                 how,
             )
             _check_paid(name, paid, paid.pulls, allowed, how)
-        by_hand = [_stopped_by_hand(world, arm, count, misses, rng) for _ in range(draws)]
-        for what, column in (("number of pulls", 0), ("sum", 1), ("sum of squares", 2)):
-            _check_alike(
-                f"The {what} that draw_until of {name} returns must be that of pulling one by one until "
-                f"there are more than {misses} rewards below the highest of arm {arm}",
-                np.array([paid[column] for paid in stopped], dtype=float),
-                np.array([paid[column] for paid in by_hand], dtype=float),
-                how,
-            )
+        stop = Stop(count, misses, count)
+        by_hand = [_stopped_by_hand(world, arm, stop, rng) for _ in range(draws)]
+        until = f"more than {misses} rewards below the highest of arm {arm}"
+        _check_same_stops(f"draw_until of {name}", until, stopped, by_hand, how)
+
+
+def _check_counts(world: Any, name: str, arm: int, draws: int) -> None:
+    """Does draw_while stop like one who pulls one by one and counts misses and gains?"""
+    count = min(8, _longest(world))
+    for misses, gains in ((0, 2), (2, 0), (2, 3), (1, count)):
+        stop = Stop(count, misses, gains)
+        how = _how(f"world.draw_while({arm}, 0, {stop}, rng)", misses)
+        rng = _generator(misses)
+        with blamed(f"draw_while of {name}", how):
+            stopped = [world.draw_while(arm, 0, stop, rng) for _ in range(draws)]
+        by_hand = [_stopped_by_hand(world, arm, stop, rng) for _ in range(draws)]
+        until = (
+            f"more than {misses} rewards below the highest or more than {gains} above the least of "
+            f"arm {arm}"
+        )
+        _check_same_stops(f"draw_while of {name}", until, stopped, by_hand, how)
+
+
+def _check_same_stops(who: str, until: str, stopped: Any, by_hand: Any, how: str) -> None:
+    """Compare averages of pulls, sums and squares."""
+    for what, column in (("number of pulls", 0), ("sum", 1), ("sum of squares", 2)):
+        _check_alike(
+            f"The {what} that {who} returns must be that of pulling one by one until there are {until}",
+            np.array([paid[column] for paid in stopped], dtype=float),
+            np.array([paid[column] for paid in by_hand], dtype=float),
+            how,
+        )
 
 
 def _stopped_by_hand(
-    world: Any, arm: int, count: int, misses: int, rng: np.random.Generator
+    world: Any, arm: int, stop: Stop, rng: np.random.Generator
 ) -> tuple[int, float, float]:
-    highest = (declared_range(world) or (0.0, math.inf))[1]
-    pulls, total, squares = 0, 0.0, 0.0
-    while pulls < count and misses >= 0:
+    least, highest = declared_range(world) or (-math.inf, math.inf)
+    misses = gains = pulls = 0
+    total, squares = 0.0, 0.0
+    while pulls < stop.length and misses <= stop.misses and gains <= stop.gains:
         paid = world.draw(arm, pulls, 1, rng)
-        misses -= paid.total < highest
+        misses += paid.total < highest
+        gains += paid.total > least
         pulls, total, squares = pulls + 1, total + paid.total, squares + paid.squares
     return pulls, total, squares
 

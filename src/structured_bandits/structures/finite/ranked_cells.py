@@ -40,7 +40,8 @@ class RankedCells(Record, TableQuestions, _RankedCells):
         owners = best[ranking]
         last = np.append(np.flatnonzero(np.diff(owners)), len(owners) - 1)
         ends = last[np.searchsorted(last, np.arange(len(owners)))]
-        ranked = RankedTable(np.ascontiguousarray(table[ranking].T), owners, ends, least)
+        size = float(np.abs(table).max())
+        ranked = RankedTable(np.ascontiguousarray(table[ranking].T), owners, ends, least, size)
         return super().__new__(cls, table, best, ranking, ranked)
 
     def workspace(self) -> RankedWork:

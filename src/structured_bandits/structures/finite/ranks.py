@@ -36,6 +36,7 @@ class _RankedTable(NamedTuple):
     best: Ints  # the best arm of each
     ends: Ints  # the last rank of the row of ranks with the same best arm
     least: Floats  # of each arm: its least mean in a model in which it is best, or inf
+    size: float  # of the largest mean
 
 
 class RankedTable(Record, _RankedTable):
@@ -51,7 +52,7 @@ class RankedWork(NamedTuple):
     pulls: Floats
     pulled: Ints  # the arms with pulls, in the first places
     counts: Ints  # arms with pulls; first rank inside; ranks known; ranks needed lately; updates
-    errors: Floats  # what rounding may do to excesses, for means and pulls up to the next two
+    errors: Floats  # what rounding may do to excesses, and up to how many pulls of an arm
     lengths: (
         Floats  # of the last streak of each arm that might stop, from which the next one guesses
     )
@@ -69,7 +70,7 @@ def fresh_work(models: int, arms: int) -> RankedWork:
         np.zeros(arms),
         np.zeros(arms, np.int64),
         counts,
-        np.zeros(3),
+        np.zeros(2),
         np.zeros(arms),
     )
 
@@ -94,22 +95,25 @@ def excess_of(mean: float, arm: int, work: RankedWork) -> float:
 
 
 @compilable
-def raise_errors(work: RankedWork, size: float, pulls: float) -> None:
-    """Note bounds on rounding for means up to twice this size and up to four times so many pulls.
+def raise_errors(table: RankedTable, work: RankedWork, pulls: float) -> None:
+    """Note what rounding may do to excesses of arms with up to so many pulls, and some more.
 
-    A mean or an end of an interval is off by e (size + radius) with e = RELATIVE_ERROR, hence
-    sqrt(pulls) times the distance by at most f (size + sqrt(B)), f = e sqrt(pulls), and its square, if
-    it is about the budget B, by less than (4 f (1 + size) + (f size)^2) (1 + B) (docs/planning.md 14.3).
+    A mean or an end of an interval is off by e (|mean| + radius) with e = RELATIVE_ERROR. Let all means
+    of models be at most `size`. If the arm's is at most twice that, sqrt(pulls) times a distance is off
+    by f (2 size + sqrt(B)), f = e sqrt(pulls), and its square, about the budget B, by less than
+    (4 f (1 + 2 size) + (2 f size)^2) (1 + B). Otherwise the distance is at least half the mean, and its
+    error is a small part of it (docs/planning.md 14.3). The bound follows from the data, not from how
+    they came: plans have the same lengths after a restart.
     """
-    work.errors[1] = max(work.errors[1], 2.0 * size)
-    work.errors[2] = max(work.errors[2], 4.0 * pulls)
-    factor = RELATIVE_ERROR * math.sqrt(work.errors[2])
-    absolute = factor * work.errors[1]
+    while work.errors[1] < pulls:
+        work.errors[1] = max(4.0 * work.errors[1], 1.0)
+    factor = RELATIVE_ERROR * math.sqrt(work.errors[1])
+    absolute = 2.0 * factor * table.size
     work.errors[0] = 4.0 * (factor + absolute) + absolute * absolute
 
 
 @compilable
-def note_arm(work: RankedWork, arm: int, data: Data) -> None:
+def note_arm(table: RankedTable, work: RankedWork, arm: int, data: Data) -> None:
     """Note the new data of an arm."""
     if work.pulls[arm] == 0.0:
         work.pulled[work.counts[PULLED]] = arm
@@ -117,8 +121,8 @@ def note_arm(work: RankedWork, arm: int, data: Data) -> None:
     pulls = data.pulls[arm]
     work.pulls[arm] = pulls
     work.means[arm] = data.sums[arm] / pulls
-    if abs(work.means[arm]) > work.errors[1] or pulls > work.errors[2]:
-        raise_errors(work, abs(work.means[arm]), pulls)
+    if pulls > work.errors[1]:
+        raise_errors(table, work, pulls)
 
 
 class Bounds(NamedTuple):
@@ -255,10 +259,10 @@ def update_ranks(
     if changed < 0:
         for arm in range(len(data.pulls)):
             if changed == SEVERAL and data.pulls[arm] > 0:
-                note_arm(work, arm, data)
+                note_arm(table, work, arm, data)
         counts[KNOWN] = 0
     else:
-        note_arm(work, changed, data)
+        note_arm(table, work, changed, data)
         forget_unneeded(work)
         first = settle_moved(table, changed, data, level, work)
         if first == UNCHANGED and counts[FIRST] != NOBODY:

@@ -1,0 +1,91 @@
+"""The models that fit, kept by rank from plan to plan, are those that the definition lets in."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import structured_bandits as sb
+from structured_bandits.planning.confidence import Data, Prospect, fresh_box, write_box
+from structured_bandits.planning.intervals import Hoeffding
+from structured_bandits.planning.watches import NO_ARM, SEVERAL
+from structured_bandits.structures.finite.cells import FiniteCells
+from structured_bandits.structures.finite.ranked_cells import RankedCells
+from structured_bandits.structures.finite.ranks import FIRST, KNOWN, NOBODY
+
+
+def hostile_table(rng: np.random.Generator) -> np.ndarray:
+    """Means on a coarse or a fine lattice, so that models tie with each other and with the box."""
+    models, arms = int(rng.integers(1, 90)), int(rng.integers(1, 6))
+    steps = int(rng.choice([4, 16, 1 << 20]))
+    return rng.integers(0, steps + 1, (models, arms)) / steps
+
+
+def test_the_set_is_that_of_the_definition_however_the_data_grew() -> None:
+    met = {"empty": 0, "unknown": 0, "several": 0, "returned": 0}
+    for seed in range(45):
+        rng = np.random.default_rng([seed, 1])
+        plain = FiniteCells(hostile_table(rng))
+        cells = RankedCells(plain)
+        arms = plain.arm_count()
+        data, box = Data(np.zeros(arms, np.int64), np.zeros(arms)), fresh_box(arms)
+        work, changed, t, before = cells.workspace(), NO_ARM, 0, np.zeros(len(plain.best), bool)
+        alpha, truth = float(rng.choice([0.02, 0.25, 2.0])), rng.integers(0, 9, arms) / 8
+        if seed % 3:  # otherwise no model is true, and the set empties
+            truth = plain.table[rng.integers(len(plain.table))]
+        for _ in range(80):
+            level = Hoeffding(alpha * math.log(t + 1))
+            choice = cells.choose(changed, data, level, box, work)
+            write_box(data, level, box)
+            table = plain.table[plain.ranking]
+            fits = ((box.low < table) & (table < box.high)).all(axis=1)
+            known = int(work.counts[KNOWN])
+            assert (work.excess[:known] < 0.0).tolist() == fits[:known].tolist()
+            first = int(np.argmax(fits)) if fits.any() else NOBODY
+            assert work.counts[FIRST] == first
+            assert choice == (plain.best[plain.ranking[first]] if fits.any() else -1)
+            met["empty"] += not fits.any()
+            met["unknown"] += known < len(fits)
+            met["returned"] += bool((fits & ~before).any())
+            before = fits
+            arm = int(choice) if choice >= 0 and rng.random() < 0.7 else int(rng.integers(arms))
+            changed = arm
+            if rng.random() < 0.1:
+                changed, data.pulls[0], data.sums[0] = SEVERAL, data.pulls[0] + 1, data.sums[0] + 1
+                met["several"], t = met["several"] + 1, t + 1
+            made = int(rng.integers(1, 30))
+            data.pulls[arm] += made
+            data.sums[arm] += rng.binomial(made, truth[arm])
+            t += made
+    assert min(met.values()) > 150, met
+
+
+def test_lengths_follow_from_the_data_alone() -> None:
+    """docs/planning.md 6.3: an agent that is restored, and knows nothing yet, plans the same."""
+    for seed in range(25):
+        rng = np.random.default_rng([seed, 2])
+        structure = sb.FiniteStructure(hostile_table(rng))
+        cells = RankedCells(structure.cells)
+        arms, box = structure.n_arms, fresh_box(structure.n_arms)
+        data = Data(np.zeros(arms, np.int64), np.zeros(arms))
+        work, changed, t = cells.workspace(), NO_ARM, 0
+        factor, truth = float(rng.choice([0.05, 0.5])), rng.random(arms)
+        for _ in range(60):
+            level = Hoeffding(factor * math.log(t + 1))
+            prospect = Prospect(t, 10**6, factor, level, 0.0, 1.0)
+            arm = cells.choose(changed, data, level, box, work)
+            fresh = cells.workspace()
+            assert cells.choose(SEVERAL, data, level, box, fresh) == arm
+            if arm >= 0 and t > 0:
+                length = cells.certain_length(arm, prospect, data, work)
+                assert length == cells.certain_length(arm, prospect, data, fresh)
+            elif t > 0 and (data.pulls > 0).any():
+                arm = int(np.argmax(data.pulls))
+                length = cells.empty_length(arm, prospect, data, work)
+                assert length == cells.empty_length(arm, prospect, data, fresh)
+            changed = max(int(arm), 0)
+            made = int(rng.integers(1, 20))
+            data.pulls[changed] += made
+            data.sums[changed] += rng.binomial(made, truth[changed])
+            t += made
