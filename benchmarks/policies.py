@@ -126,7 +126,7 @@ def contests() -> list[Contest]:
         ),
         Contest(
             f"SUCB, {RANDOM_STRUCTURES} random structures of 150 × 50, 200,000 pulls",
-            ">= 1,000",
+            ">= 350",
             200_000,
             [Problem(structure, structure.means(truth)) for structure, truth in drawn],
             sb.SUCB,
@@ -182,7 +182,7 @@ def curves_and_grid() -> list[Row]:
     means, n = curves.means(TRUTH), 1_000_000
     on_grid = Contest(
         f"SUCB, Figure 1 left on a grid of {GRID} models, 10^6 pulls",
-        ">= 5,000",
+        ">= 4,000",
         n,
         [Problem(grid, means)],
         sb.SUCB,
