@@ -52,8 +52,9 @@ def waiting_library(numbas: Any, environment_named: Callable[[str], Any]) -> Any
         def finalize(self) -> None:
             """Take nothing more; whoever calls the functions links them in."""
             self._raise_if_finalized()
-            for library in self._linking_libraries:
-                self._reload_init.update(library._reload_init)
+            if hasattr(self, "_reload_init"):  # not in Numba 0.61
+                for library in self._linking_libraries:
+                    self._reload_init.update(library._reload_init)
             self._finalized = True
 
         def make(self) -> None:
