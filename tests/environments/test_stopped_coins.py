@@ -15,7 +15,7 @@ from structured_bandits.environments.stopped_coins import binomial, stopped_coin
 from structured_bandits.protocol import Stop
 from structured_bandits.simulation.engine import counts_gains, draw_while_few, drawing_for
 
-DRAWS = 20_000
+DRAWS = 8_000
 
 
 def law_while(stop: Stop, p: float) -> dict[tuple[int, int], float]:

@@ -100,7 +100,7 @@ def test_nothing_can_change_the_choice_within_a_plan(kind: str, confidence: str)
 def test_nothing_can_change_the_choice_while_misses_and_gains_are_few() -> None:
     """Of the pulls so far, at most `misses` paid less than 1 and at most `gains` more than 0."""
     stopping = 0
-    for index in range(CASES):
+    for index in range(CASES // 2):
         case = draw_case(43, index, "finite", full_size=index % 15 == 0)
         rng = np.random.default_rng([8, index])
         policy = sb.SUCB(case.structure, alpha=float(10 ** rng.uniform(-2.0, 0.5)))
@@ -108,7 +108,7 @@ def test_nothing_can_change_the_choice_while_misses_and_gains_are_few() -> None:
             continue
         state, t = policy.init(), 0
         share = rng.choice([0.0, 1.0, rng.random()], case.structure.n_arms)
-        for _ in range(2 * PLANS):
+        for _ in range(PLANS):
             plan = policy.streak(state, sb.Now(t, 10**6, 0.0, 1.0), rng)
             total, before = float(state.data.sums[plan.arm]), int(state.data.pulls[plan.arm])
             stops = not plan.empty and plan.misses + plan.gains < 2 * plan.length - 2
@@ -126,7 +126,7 @@ def test_nothing_can_change_the_choice_while_misses_and_gains_are_few() -> None:
             ones = int(rng.binomial(made, share[plan.arm]))
             policy.end_streak(state, sb.Outcome(plan.arm, made, float(ones), float(ones)))
             t += made
-    assert stopping > 1000
+    assert stopping > 300
 
 
 def test_a_radius_below_rounding_covers_nothing() -> None:
