@@ -74,8 +74,10 @@ def test_lengths_follow_from_the_data_alone() -> None:
         for _ in range(60):
             level = Hoeffding(factor * math.log(t + 1))
             prospect = Prospect(t, 10**6, factor, level, 0.0, 1.0)
+            cells.forget(work)  # as agents do before each plan
             arm = cells.choose(changed, data, level, box, work)
             fresh = cells.workspace()
+            cells.forget(fresh)
             assert cells.choose(SEVERAL, data, level, box, fresh) == arm
             if arm >= 0 and t > 0:
                 length = cells.certain_length(arm, prospect, data, work)

@@ -14,6 +14,7 @@ from structured_bandits.records import Record
 from structured_bandits.structures.finite.cells import FiniteCells, TableQuestions
 from structured_bandits.structures.finite.ranked_plans import length_of_choice, length_of_silence
 from structured_bandits.structures.finite.ranks import (
+    ANEW,
     NOBODY,
     RankedTable,
     RankedWork,
@@ -40,8 +41,13 @@ class RankedCells(Record, TableQuestions, _RankedCells):
         owners = best[ranking]
         last = np.append(np.flatnonzero(np.diff(owners)), len(owners) - 1)
         ends = last[np.searchsorted(last, np.arange(len(owners)))]
+        following = np.full(len(owners), len(owners))
+        for arm in range(table.shape[1]):
+            ranks = np.flatnonzero(owners == arm)
+            following[ranks[:-1]] = ranks[1:]
         size = float(np.abs(table).max())
-        ranked = RankedTable(np.ascontiguousarray(table[ranking].T), owners, ends, least, size)
+        columns = np.ascontiguousarray(table[ranking].T)
+        ranked = RankedTable(table, ranking, columns, owners, ends, following, least, size)
         return super().__new__(cls, table, best, ranking, ranked)
 
     def workspace(self) -> RankedWork:
@@ -68,5 +74,6 @@ class RankedCells(Record, TableQuestions, _RankedCells):
         return length_of_silence(self.ranked, arm, at, prospect, work)
 
     def forget(self, work: RankedWork) -> None:
-        """Forget the lengths of earlier streaks, which say where the next one may stop."""
+        """Let lengths follow from the data alone: no earlier streaks, the strongest watch of today."""
         work.lengths[:] = 0.0
+        work.counts[ANEW] = 1

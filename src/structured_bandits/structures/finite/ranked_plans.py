@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data, Prospect
@@ -22,17 +24,22 @@ from structured_bandits.planning.tangents import (
     pulls_unreached,
 )
 from structured_bandits.structures.finite.ranks import (
+    ANEW,
     FIRST,
     KNOWN,
     NEEDED,
     RankedTable,
     RankedWork,
+    bounds_of,
     endured_budget,
     look_further,
     needed_excess,
+    still_watched,
     strongest_watch,
 )
 
+RANK_BITS = np.int64(0xFFFF)  # the last bits of a double: a relative 2^-36 of it
+NO_KEY = np.int64(2**63 - 1)  # more than the bits of any excess
 FEW = 16  # models that are looked at faster one by one
 
 
@@ -49,13 +56,15 @@ def kept_out_for(
 ) -> Kept:
     """Return for how many pulls of `arm` a model surely stays out, as far as `length` matters.
 
-    It may be out of reach of `arm`, or another arm keeps it out; the one that does so most strongly
-    counts. If that one lasts for the length, it becomes the watch.
+    It may be out of reach of `arm`, or another arm keeps it out: its watch, which was the strongest when
+    it was sought last. If it has to be sought anew and lasts for the length, it becomes the watch.
     """
     unreached = pulls_unreached(at, table.columns[arm, rank])
     if unreached >= length:
         return Kept(unreached, math.inf)
-    other, most = strongest_watch(table, rank, arm, work)
+    other, most = work.watch[rank], work.excess[rank]
+    if other == arm or work.counts[ANEW] == 1:
+        other, most = strongest_watch(table, rank, arm, work)
     refuted = pulls_below_budget(at, endured_budget(work, most))
     if refuted >= length:
         work.watch[rank] = other
@@ -82,15 +91,16 @@ def first_close(
 ) -> int:
     """Return the first model, from `first` on, that might come in within reach; else the end.
 
-    Close models often stand together, so the next few are looked at one after the other; then all,
-    without a way out of the loop, which takes several at a time.
+    Close models often stand together, so the next few after one are looked at one after the other; then
+    all, without a way out of the loop, which takes several at a time.
     """
     low, high = reach.limits.unreached_low, reach.limits.unreached_high
     needed, end = reach.excess, len(column)
-    for rank in range(first, min(end, first + FEW)):
+    few = min(end, first + FEW) if first > 0 else 0
+    for rank in range(first, few):
         if (excess[rank] < needed or watch[rank] == arm) and low <= column[rank] <= high:
             return rank
-    first += FEW
+    first = max(first, few)
     if first >= end:
         return end
     column, excess, watch = column[first:], excess[first:], watch[first:]
@@ -100,6 +110,24 @@ def first_close(
         close = reached & ((excess[place] < needed) | (watch[place] == arm))
         found = min(found, place if close else len(column))
     return first + found
+
+
+@compilable
+def weakest_watch(column: Floats, excess: Floats, watch: Ints, arm: int, reach: Reach) -> int:
+    """Return about the first model that time brings in, as the budget grows; or the end.
+
+    It is only a guess of which model cuts the plan most. It is looked at first, so that the plan is cut
+    once, and not bit by bit by one model after the other. Numbers that are not negative are in the order
+    of their bits; the last bits hold the rank here, so one minimum finds both.
+    """
+    low, high = reach.limits.unreached_low, reach.limits.unreached_high
+    bits = excess.view(np.int64)
+    least = NO_KEY
+    for rank in range(len(column)):
+        candidate = (column[rank] >= low) & (column[rank] <= high) & (watch[rank] != arm)
+        key = (bits[rank] & ~RANK_BITS) | rank
+        least = min(least, key | (0 if candidate else NO_KEY))
+    return int(least & RANK_BITS) if least != NO_KEY else len(column)
 
 
 @compilable
@@ -127,16 +155,18 @@ def reach_out(
     Those whose best arm is `spared` may come in.
     """
     column, excess, watch = table.columns[arm][:end], work.excess[:end], work.watch[:end]
-    rank = first_close(column, excess, watch, arm, 0, reach)
-    while rank < end:
-        if table.best[rank] != spared:
+    rank, start = weakest_watch(column, excess, watch, arm, reach), 0
+    while True:
+        if rank < end and table.best[rank] != spared:
             kept = kept_out_for(table, rank, arm, at, reach.length, work)
             if kept.length < reach.length:
                 reach = reach_of(at, kept, work)
                 if kept.length < 1.0:
                     return reach
-        rank = first_close(column, excess, watch, arm, rank + 1, reach)
-    return reach
+        rank = first_close(column, excess, watch, arm, start, reach)
+        if rank == end:
+            return reach
+        start = rank + 1
 
 
 @compilable
@@ -167,41 +197,55 @@ def lowest_of_run(table: RankedTable, arm: int, rank: int, reach: Reach, work: R
 
 
 @compilable
-def next_protector(
+def following_protector(
+    table: RankedTable, arm: int, rank: int, at: Tangents, data: Data, level: Any, work: RankedWork
+) -> int:
+    """Return the rank of the next model inside whose best arm is `arm`, or the end if there is none.
+
+    It has to lie above the lower end of the arm's interval. A model that is not known is mostly kept out
+    by the arm that kept it out when it was last known.
+    """
+    column = table.columns[arm]
+    rank = table.following[rank]
+    while rank < len(column) and column[rank] > at.mean - at.radius:
+        if rank < work.counts[KNOWN]:
+            if work.excess[rank] < 0.0:
+                return rank
+        elif not still_watched(table, rank, bounds_of(work, level), work):
+            while rank >= work.counts[KNOWN]:
+                look_further(table, data, level, work)
+            continue
+        rank = table.following[rank]
+    return len(column)
+
+
+@compilable
+def reach_between(
     table: RankedTable,
     arm: int,
-    rank: int,
+    ranks: tuple[int, int],
     outranked: float,
     at: Tangents,
     reach: Reach,
-    data: Data,
-    level: Any,
     work: RankedWork,
-) -> tuple[int, Reach]:
-    """Go down from a protector to the next, past threats that the first one outranks for some time.
+) -> Reach:
+    """Cut a reach to where a threat between the ranks of two protectors may come in.
 
-    Return the rank of the next one, or the end, and the reach as far as the threats allow it.
+    The first protector outranks it for some time, `outranked`, in which it does no harm; whether the
+    reach is cut to that or to less makes no difference.
     """
-    column = table.columns[arm]
-    known = work.counts[KNOWN]
-    rank += 1
-    while rank < len(column) and reach.length > outranked:
-        if rank >= known:
-            known = look_further(table, data, level, work)
-        mean, excess = column[rank], work.excess[rank]
-        if table.best[rank] == arm:
-            if excess < 0.0:
-                break
-        elif excess < 0.0:
-            reach = reach_of(at, Kept(outranked, math.inf), work)
-        elif (excess < reach.excess or work.watch[rank] == arm) and (
-            reach.limits.unreached_low <= mean <= reach.limits.unreached_high
-        ):
+    end = ranks[1]
+    column, excess, watch = table.columns[arm][:end], work.excess[:end], work.watch[:end]
+    rank = first_close(column, excess, watch, arm, ranks[0] + 1, reach)
+    while rank < end and reach.length > outranked:
+        if table.best[rank] != arm:
+            if excess[rank] < 0.0:
+                return reach_of(at, Kept(outranked, math.inf), work)
             kept = kept_out_for(table, rank, arm, at, reach.length, work)
             if kept.length < reach.length:
                 reach = reach_of(at, kept, work)
-        rank += 1
-    return rank, reach
+        rank = first_close(column, excess, watch, arm, rank + 1, reach)
+    return reach
 
 
 @compilable
@@ -226,18 +270,22 @@ def length_of_choice(
     reach = reach_of(at, Kept(possible, math.inf), work)
     reach = reach_out(table, arm, arm, rank, at, reach, work)
     longest = 0.0
-    while rank < len(column) and reach.length >= 1.0:
+    while reach.length >= 1.0:
         rank = lowest_of_run(table, arm, rank, reach, work)
         lowest = column[rank]
         outranked = pulls_below_ceiling(at, lowest)
         longest = max(longest, min(reach.length, outranked))
-        rank, reach = next_protector(
-            table, arm, rank, outranked, at, reach, data, prospect.level, work
-        )
+        work.counts[NEEDED] = max(work.counts[NEEDED], rank + 1)
         if longest >= reach.length:
             break
-        if rank < len(column) and lowest - column[rank] >= reach.limits.close:
+        higher = rank
+        rank = following_protector(table, arm, rank, at, data, prospect.level, work)
+        if rank == len(column):
+            break
+        reach = reach_between(table, arm, (higher, rank), outranked, at, reach, work)
+        if longest >= reach.length:
+            break
+        if lowest - column[rank] >= reach.limits.close:
             close = min(reach.length, pulls_close_enough(at, lowest - column[rank]))
             reach = reach_of(at, Kept(close, math.inf), work)
-    work.counts[NEEDED] = max(work.counts[NEEDED], min(rank + 1, len(column)))
     return longest

@@ -27,14 +27,17 @@ from structured_bandits.records import Record
 
 NOBODY = -1  # instead of the rank of the first model that fits
 UNCHANGED = -2  # instead of a rank from which on models may have come or gone
-PULLED, FIRST, KNOWN, NEEDED, UPDATES = range(5)  # places in RankedWork.counts
+PULLED, FIRST, KNOWN, NEEDED, UPDATES, ANEW = range(6)  # places in RankedWork.counts
 STEP = 16  # ranks that become known at a time, at least; updates between two looks at who is needed
 
 
 class _RankedTable(NamedTuple):
-    columns: Floats  # arms x models
+    rows: Floats  # models x arms, in the order of the user; for questions about one model
+    ranking: Ints  # the row of each rank
+    columns: Floats  # arms x models, by rank; for questions about one arm
     best: Ints  # the best arm of each
     ends: Ints  # the last rank of the row of ranks with the same best arm
+    following: Ints  # the next rank with the same best arm, or the number of models
     least: Floats  # of each arm: its least mean in a model in which it is best, or inf
     size: float  # of the largest mean
 
@@ -51,7 +54,10 @@ class RankedWork(NamedTuple):
     means: Floats  # of each arm
     pulls: Floats
     pulled: Ints  # the arms with pulls, in the first places
-    counts: Ints  # arms with pulls; first rank inside; ranks known; ranks needed lately; updates
+    counts: (
+        Ints  # arms with pulls; first rank inside; ranks known; ranks needed lately; updates; 1 if
+    )
+    # plans have to follow from the data alone, so that they seek the strongest watches anew
     errors: Floats  # what rounding may do to excesses, and up to how many pulls of an arm
     lengths: (
         Floats  # of the last streak of each arm that might stop, from which the next one guesses
@@ -61,7 +67,7 @@ class RankedWork(NamedTuple):
 @compilable
 def fresh_work(models: int, arms: int) -> RankedWork:
     """Return the memory before the first pull, when nothing is known."""
-    counts = np.zeros(5, np.int64)
+    counts = np.zeros(6, np.int64)
     counts[FIRST] = NOBODY
     return RankedWork(
         np.full(models, INSIDE, np.int64),
@@ -146,9 +152,10 @@ def strongest_watch(
     """Return the arm on which the excess of a model is largest, other than one, and that excess."""
     strongest = INSIDE
     most = -1.0
+    row = table.rows[table.ranking[rank]]
     for place in range(work.counts[PULLED]):
         arm = work.pulled[place]
-        excess = excess_of(table.columns[arm, rank], arm, work)
+        excess = excess_of(row[arm], arm, work)
         if excess > most and arm != except_for:
             most = excess
             strongest = arm
@@ -177,15 +184,26 @@ def settle(
 
 
 @compilable
-def look_further(table: RankedTable, data: Data, level: Hoeffding, work: RankedWork) -> int:
-    """Find out about some more models; return how many are known now."""
+def still_watched(table: RankedTable, rank: int, bounds: Bounds, work: RankedWork) -> bool:
+    """Say whether the arm that kept a model out when it was last known surely keeps it out now."""
+    watch = work.watch[rank]
+    if watch == INSIDE:
+        return False
+    excess = excess_of(table.columns[watch, rank], watch, work)
+    work.excess[rank] = excess
+    return excess >= bounds.outer
+
+
+@compilable
+def look_further(table: RankedTable, data: Data, level: Hoeffding, work: RankedWork) -> None:
+    """Find out about some more models."""
     known = work.counts[KNOWN]
     end = min(len(work.watch), known + STEP + known // 2)
     bounds = bounds_of(work, level)
     for rank in range(known, end):
-        settle(table, rank, bounds, data, level, work)
+        if not still_watched(table, rank, bounds, work):
+            settle(table, rank, bounds, data, level, work)
     work.counts[KNOWN] = end
-    return end
 
 
 @compilable
@@ -271,7 +289,8 @@ def update_ranks(
     known, models = counts[KNOWN], len(work.watch)
     while first < models:
         if first >= known:
-            known = look_further(table, data, level, work)
+            look_further(table, data, level, work)
+            known = counts[KNOWN]
         if work.excess[first] < 0.0:
             counts[FIRST] = first
             counts[NEEDED] = max(counts[NEEDED], first + 1)
