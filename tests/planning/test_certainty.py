@@ -97,18 +97,21 @@ def test_nothing_can_change_the_choice_within_a_plan(kind: str, confidence: str)
     assert empty > 30 or confidence == "kl"  # with KL intervals an empty set is looked at each time
 
 
-def test_nothing_can_change_the_choice_while_misses_and_gains_are_few() -> None:
+@pytest.mark.parametrize(("kind", "cases"), [("finite", 75), ("curves", 200)])
+def test_nothing_can_change_the_choice_while_misses_and_gains_are_few(
+    kind: str, cases: int
+) -> None:
     """Of the pulls so far, at most `misses` paid less than 1 and at most `gains` more than 0."""
     stopping = 0
-    for index in range(CASES // 2):
-        case = draw_case(43, index, "finite", full_size=index % 15 == 0)
+    for index in range(cases):
+        case = draw_case(43, index, kind, full_size=index % 15 == 0)
         rng = np.random.default_rng([8, index])
         policy = sb.SUCB(case.structure, alpha=float(10 ** rng.uniform(-2.0, 0.5)))
         if policy.reward_range != (0.0, 1.0):
             continue
         state, t = policy.init(), 0
         share = rng.choice([0.0, 1.0, rng.random()], case.structure.n_arms)
-        for _ in range(PLANS):
+        for _ in range(40):
             plan = policy.streak(state, sb.Now(t, 10**6, 0.0, 1.0), rng)
             total, before = float(state.data.sums[plan.arm]), int(state.data.pulls[plan.arm])
             stops = not plan.empty and plan.misses + plan.gains < 2 * plan.length - 2

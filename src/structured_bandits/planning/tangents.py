@@ -51,10 +51,13 @@ class Shares(NamedTuple):
     gains: float
 
 
+ALL_SHARES = Shares(1.0, 1.0)  # whatever the rewards
+
+
 @compilable
 def tangents(prospect: Prospect, pulls: int, total: float) -> Tangents:
     """Return the tangents for an arm with `pulls` pulls whose rewards sum to `total`."""
-    return shared_tangents(prospect, Shares(1.0, 1.0), pulls, total)
+    return shared_tangents(prospect, ALL_SHARES, pulls, total)
 
 
 @compilable

@@ -38,9 +38,9 @@ from structured_bandits.policies.base import (
 )
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.choice_streaks import choice_streak
 from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.finite.ranked_cells import RankedCells
-from structured_bandits.structures.finite.ranked_streaks import choice_streak
 from structured_bandits.structures.questions import Cells, candidate_arms, forget_history
 
 

@@ -21,6 +21,7 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.planning.confidence import Box, Data, Prospect, fresh_box, write_box
 from structured_bandits.planning.intervals import Hoeffding, Intervals
+from structured_bandits.planning.stopping import Tries, fresh_tries
 from structured_bandits.planning.tangents import (
     Limits,
     Tangents,
@@ -56,6 +57,7 @@ class CurveWork(NamedTuple):
     box: Box  # of all arms but the chosen one, narrowed by the margin for rounding
     notes: Floats  # none: spans on curves need no memory
     lengths: Ints  # of the last plan for each arm, where the next search begins
+    tries: Tries  # what the lengths of streaks that may stop are guessed from
 
 
 @compilable
@@ -63,7 +65,15 @@ def fresh_curve_work(cells: int, arms: int) -> CurveWork:
     """Return the memory for plans on curves."""
     watches = fresh_watches(cells, arms)
     lowest, highest = np.zeros(cells), np.zeros(cells)
-    return CurveWork(watches, lowest, highest, fresh_box(arms), np.zeros(0), watches.lengths)
+    return CurveWork(
+        watches,
+        lowest,
+        highest,
+        fresh_box(arms),
+        np.zeros(0),
+        watches.lengths,
+        fresh_tries(arms),
+    )
 
 
 @compilable
@@ -85,6 +95,15 @@ def tangent_length(
 ) -> int:
     """Find the length by the tangents of all protectors and threats."""
     at = tangents(prospect, data.pulls[arm], data.sums[arm])
+    return 1 + int(length_of_choice(cells, arm, at, prospect, data, work))
+
+
+@compilable
+def length_of_choice(
+    cells: IntervalCells, arm: int, at: Tangents, prospect: Prospect, data: Data, work: CurveWork
+) -> float:
+    """Return for how many pulls after the first `arm` stays the choice, under the shares of `at`."""
+    level = prospect.level
     protectors = find_protectors(cells, arm, at, data, level, work)
     length = cover_length(at, work.lowest[:protectors], work.highest[:protectors])
     length = min(length, prospect.limit - 1.0)
@@ -97,7 +116,7 @@ def tangent_length(
             if harmless < length:
                 length = harmless
                 limits = limits_for(at, length)
-    return 1 + int(length)
+    return length
 
 
 def span_length(
@@ -262,8 +281,8 @@ def threat_of(cells: IntervalCells, cell: int, arm: int, at: Tangents, work: Cur
         if other == arm:
             lower = at.mean - at.radius - at.margin
             upper = at.mean + at.radius + at.margin
-            down = (at.mean - at.bottom) / at.pulls
-            up = (at.top - at.mean) / at.pulls
+            down = (at.mean - at.bottom) * at.misses / at.pulls
+            up = (at.top - at.mean) * at.gains / at.pulls
         else:
             lower = work.box.low[other] - 2.0 * at.margin  # the box is narrowed by one
             upper = work.box.high[other] + 2.0 * at.margin

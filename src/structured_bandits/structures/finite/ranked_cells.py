@@ -74,6 +74,5 @@ class RankedCells(Record, TableQuestions, _RankedCells):
         return length_of_silence(self.ranked, arm, at, prospect, work)
 
     def forget(self, work: RankedWork) -> None:
-        """Let lengths follow from the data alone: no earlier streaks, the strongest watch of today."""
-        work.lengths[:] = 0.0
+        """Let lengths follow from the data alone: from the strongest watches of today."""
         work.counts[ANEW] = 1

@@ -22,12 +22,12 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding
+from structured_bandits.planning.stopping import Tries, fresh_tries
 from structured_bandits.planning.watches import INSIDE, SEVERAL
 from structured_bandits.records import Record
 
 NOBODY = -1  # instead of the rank of the first model that fits
 UNCHANGED = -2  # instead of a rank from which on models may have come or gone
-PULLED, FIRST, KNOWN, NEEDED, UPDATES, ANEW = range(6)  # places in RankedWork.counts
 STEP = 16  # ranks that become known at a time, at least; updates between two looks at who is needed
 
 
@@ -54,14 +54,15 @@ class RankedWork(NamedTuple):
     means: Floats  # of each arm
     pulls: Floats
     pulled: Ints  # the arms with pulls, in the first places
-    counts: (
-        Ints  # arms with pulls; first rank inside; ranks known; ranks needed lately; updates; 1 if
-    )
-    # plans have to follow from the data alone, so that they seek the strongest watches anew
+    counts: Ints  # see below
     errors: Floats  # what rounding may do to excesses, and up to how many pulls of an arm
-    lengths: (
-        Floats  # of the last streak of each arm that might stop, from which the next one guesses
-    )
+    tries: Tries  # what the lengths of streaks that may stop are guessed from
+
+
+# Places in `counts`: the arms with pulls, the first rank inside, the ranks that are known, the ranks
+# that plans have needed lately, the updates; and 1 if plans have to follow from the data alone, so that
+# they seek the strongest watches anew.
+PULLED, FIRST, KNOWN, NEEDED, UPDATES, ANEW = range(6)
 
 
 @compilable
@@ -77,7 +78,7 @@ def fresh_work(models: int, arms: int) -> RankedWork:
         np.zeros(arms, np.int64),
         counts,
         np.zeros(2),
-        np.zeros(arms),
+        fresh_tries(arms),
     )
 
 
