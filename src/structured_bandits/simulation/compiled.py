@@ -32,7 +32,6 @@ from numba.core.cpu import CPUTargetOptions
 from numba.core.environment import lookup_environment
 from numba.extending import intrinsic, overload, overload_method
 
-import structured_bandits
 from structured_bandits.compilable import CHOICES, COMPILABLE, COMPILED_AS, do_nothing
 from structured_bandits.draws import DRAWS, addresses
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
@@ -61,6 +60,7 @@ from structured_bandits.simulation.game import Game, Runs, record_of
 from structured_bandits.simulation.generator import RunStarts, set_generator
 from structured_bandits.simulation.linking import waiting_library
 from structured_bandits.simulation.numpys_draws import PREFIX, Numba, calling
+from structured_bandits.simulation.opening import is_ours
 from structured_bandits.sources import SOURCES_HASH
 from structured_bandits.structures.questions import (
     Cells,
@@ -376,10 +376,4 @@ def engine_for(policy: Any, world: Any) -> Any:
                 f"{type(record).__name__} is not a NamedTuple, which compiled code needs; "
                 "make it one, or simulate with engine='python'"
             )
-    return library_runs if _is_ours(policy) and _is_ours(world) else foreign_runs
-
-
-def _is_ours(record: Any) -> bool:
-    """Do this named tuple and all named tuples inside it come from this package?"""
-    inner = all(_is_ours(value) for value in record if hasattr(value, "_fields"))
-    return inner and type(record).__module__.startswith(f"{structured_bandits.__name__}.")
+    return library_runs if is_ours(policy) and is_ours(world) else foreign_runs
