@@ -64,9 +64,9 @@ def simulate(
       one for Python runs. Compiled runs are threads (they do not hold Python's lock); Python runs get
       processes of their own, so a script needs its `if __name__ == "__main__":`.
     - `engine`: "compiled" (Numba), "python", the same code uncompiled, or "auto": compiled, but before
-      anything is compiled or loaded, up to half a second of runs in Python, which is often enough. The
-      results are the same. Policies that solve linear programs (on polyhedral structures without a
-      closed form) always run in Python.
+      anything is compiled or loaded, up to half a second of runs in Python, which is often enough (none
+      if STRUCTURED_BANDITS_PATIENCE is 0 in the environment). The results are the same. Policies that
+      solve linear programs (on polyhedral structures without a closed form) always run in Python.
     - `planning=False`: policies whose choice depends on every reward decide before each pull. The result
       has the same distribution; it only takes longer.
     - `record_arms`: keep the arm of every pull.
