@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 from support.browser import find_browser
 from support.faulty_disk import can_make_disks
 from support.postgres_server import find_postgres
+
+# What is tested is compiled, however short: `simulate` would play some of it in Python.
+os.environ["STRUCTURED_BANDITS_PATIENCE"] = "0"
 
 BROWSER = (
     "the page was not opened in a browser: none found. "

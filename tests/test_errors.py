@@ -152,7 +152,7 @@ BAD_PARAMETERS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: sb.simulate(sb.UCB(R), WORLD, 10, engine="c"),
-        "engine='c': expected 'compiled' or 'python'",
+        "engine='c': expected 'auto', 'compiled' or 'python'",
     ),
     (
         lambda: sb.simulate(sb.UCB(R), WORLD, 10, checkpoints=[5, 11]),

@@ -18,6 +18,7 @@ LAYERS = [
         "extras",
         "arrays",
         "compilable",
+        "draws",
         "records",
         "checks",
         "signatures",

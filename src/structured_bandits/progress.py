@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, TypeVar
@@ -49,6 +50,8 @@ def progress_bar(what: str, progress: bool | None, **options: Any) -> Any:
     `progress` is what its users say: whether there is a bar, None for one if standard error is a
     terminal and it takes a while. `options` are those of tqdm.
     """
+    if not (_sees_a_terminal() if progress is None else progress):  # tqdm takes a while to load
+        return _NoBar()
     try:
         with needs(f"{what}(progress=True)", extra="simulate"):
             from tqdm import tqdm
@@ -57,8 +60,12 @@ def progress_bar(what: str, progress: bool | None, **options: Any) -> Any:
             raise  # who asks for a bar sees one
         return _NoBar()
     usual = {"desc": "preparing", "delay": 0.0 if progress else 0.5, "leave": False}
-    hidden = None if progress is None else not progress
-    return tqdm(**{**usual, **options}, disable=hidden)
+    return tqdm(**{**usual, **options})
+
+
+def _sees_a_terminal() -> bool:
+    """Is standard error a terminal? Programs with windows may have none at all."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def with_bar(items: Sequence[Item], what: str, unit: str) -> Iterator[Item]:

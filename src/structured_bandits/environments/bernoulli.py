@@ -8,6 +8,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
+from structured_bandits.draws import draw_binomial
 from structured_bandits.environments.base import Range, RangedWorld, checked_in_range, shares_of
 from structured_bandits.environments.negative_binomial import ones_before
 from structured_bandits.environments.stopped_coins import stopped_coins, taken_back
@@ -93,7 +94,7 @@ def high_rewards(share: float, count: int, rng: np.random.Generator) -> float:
     """Draw how many of `count` rewards are the high one, which comes with probability `share`."""
     if count == 1:
         return 1.0 if rng.random() < share else 0.0
-    return float(rng.binomial(count, share))
+    return float(draw_binomial(share, count, rng))
 
 
 @compilable

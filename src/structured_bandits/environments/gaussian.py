@@ -9,6 +9,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.checks import checked_above
+from structured_bandits.draws import draw_chisquare, draw_normal
 from structured_bandits.environments.base import World, checked_vector
 from structured_bandits.protocol import Paid
 
@@ -48,8 +49,8 @@ class Gaussian(World, _Gaussian):
 
     def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> Paid:
         """Pay `count` rewards."""
-        total = float(rng.normal(count * self.means[arm], math.sqrt(count) * self.sigma))
+        total = draw_normal(count * self.means[arm], math.sqrt(count) * self.sigma, rng)
         squares = total * total / count
         if count > 1:
-            squares += self.sigma * self.sigma * float(rng.chisquare(count - 1))
+            squares += self.sigma * self.sigma * draw_chisquare(float(count - 1), rng)
         return Paid(count, total, squares)

@@ -12,12 +12,13 @@ import math
 import numpy as np
 
 from structured_bandits.compilable import compilable
+from structured_bandits.draws import draw_gamma
 
 
 @compilable
 def ones_before(zeros: int, mean: float, rng: np.random.Generator) -> int:
     """Draw the number of ones before zero number `zeros` among rewards of 0 and 1 with this mean."""
-    return poisson(float(rng.gamma(zeros, mean / (1.0 - mean))), rng)
+    return poisson(mean / (1.0 - mean) * draw_gamma(float(zeros), rng), rng)
 
 
 @compilable

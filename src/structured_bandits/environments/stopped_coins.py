@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from structured_bandits.compilable import compilable
+from structured_bandits.draws import draw_gamma
 from structured_bandits.protocol import Stop
 
 FEW = 8  # throws that are drawn fastest one by one
@@ -84,8 +85,8 @@ def stopping_throw(count: int, hits: int, allowed: int, rng: np.random.Generator
     """
     if (hits - allowed) * count < SOME * hits:
         return taken_back(count, float(hits), allowed, rng)
-    before = rng.standard_gamma(allowed + 1.0)
-    after = rng.standard_gamma(float(hits - allowed))
+    before = draw_gamma(allowed + 1.0, rng)
+    after = draw_gamma(float(hits - allowed), rng)
     return allowed + 1 + binomial(count - hits, before / (before + after), rng)
 
 

@@ -131,12 +131,15 @@ def _load(path: Path, name: str) -> Result:
 def compile_for(experiment: Experiment, name: str, progress: bool | None = None) -> None:
     """Compile what a policy of an experiment needs, by playing a single pull."""
     options = RunOptions(Path(), runs=1, workers=1, progress=progress)
-    play_policy(replace(experiment, horizon=1), name, options)
+    play_policy(replace(experiment, horizon=1), name, options, engine="compiled")
 
 
-def play_policy(experiment: Experiment, name: str, options: RunOptions) -> Result:
+def play_policy(
+    experiment: Experiment, name: str, options: RunOptions, engine: str = "auto"
+) -> Result:
     """Play the runs of one policy of an experiment."""
     how: dict[str, Any] = {
+        "engine": engine,
         "runs": options.runs_of(experiment),
         "first_run": options.first,
         "seed": options.seed,

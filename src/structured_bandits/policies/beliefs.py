@@ -17,6 +17,7 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.checks import LARGEST, checked_number, numbers
 from structured_bandits.compilable import compilable
+from structured_bandits.draws import draw_normal
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.base import Rewards, checked_scale
@@ -76,7 +77,7 @@ def draw_mean(belief: Belief, data: Data, arm: int, rng: np.random.Generator) ->
         return rng.beta(a, b)
     worth = belief.b + data.pulls[arm]
     mean = (belief.a * belief.b + data.sums[arm]) / worth
-    return rng.normal(mean, belief.width / math.sqrt(worth))
+    return draw_normal(mean, belief.width / math.sqrt(worth), rng)
 
 
 @compilable

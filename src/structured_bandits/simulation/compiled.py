@@ -23,16 +23,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding
 import numba
 from numba import njit, types
-from numba.core import event
+from numba.core import cgutils, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.cpu import CPUTargetOptions
 from numba.core.environment import lookup_environment
-from numba.extending import overload, overload_method
+from numba.extending import intrinsic, overload, overload_method
 
-import structured_bandits
 from structured_bandits.compilable import CHOICES, COMPILABLE, COMPILED_AS, do_nothing
+from structured_bandits.draws import DRAWS, addresses
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.misfit.likeliest import Models
 from structured_bandits.planning.corners import ConvexCondition
@@ -58,6 +59,8 @@ from structured_bandits.simulation.delayed import play_late, serve
 from structured_bandits.simulation.game import Game, Runs, record_of
 from structured_bandits.simulation.generator import RunStarts, set_generator
 from structured_bandits.simulation.linking import waiting_library
+from structured_bandits.simulation.numpys_draws import PREFIX, Numba, calling
+from structured_bandits.simulation.opening import is_ours
 from structured_bandits.sources import SOURCES_HASH
 from structured_bandits.structures.questions import (
     Cells,
@@ -176,6 +179,7 @@ def _register() -> None:
         _register_function(function)
     for function, loop in COMPILED_AS:
         _register_function(function, loop)
+    _register_draws()
     for function, choose in CHOICES:
         _register_choice(function, choose, INLINE)
     _register_function(engine.run)
@@ -186,6 +190,15 @@ def _register() -> None:
     _register_function(copied, copied_whole)
     overload(copy_into, strict=False, jit_options=PART)(_copying)
     _register_function(copied_whole)
+
+
+def _register_draws() -> None:
+    """Let compiled code draw as NumPy does: by NumPy's own library if it shows how."""
+    known = Numba(types, cgutils, intrinsic)
+    for symbol, address in addresses().items():
+        llvmlite.binding.add_symbol(PREFIX + symbol, address)
+    for function, symbol in DRAWS.items():
+        _register_function(function, calling(function, symbol, known) if addresses() else None)
 
 
 def _load_arrays() -> None:
@@ -255,10 +268,10 @@ def _library_runs(stamp: str, **options: Any) -> Any:
 
 def _cached_if_possible() -> Any:
     try:
-        return _library_runs(SOURCES_HASH, cache=True)
+        return _library_runs(STAMP, cache=True)
     except RuntimeError:  # there is no folder to write to
         _say_uncached()
-        return _library_runs(SOURCES_HASH)
+        return _library_runs(STAMP)
 
 
 def _say_uncached() -> None:
@@ -281,6 +294,8 @@ def _forget_older(folder: Path, stamp: str) -> None:
             note.write_text(stamp)
 
 
+#: What cached code rests on; where NumPy's library shows nothing, code that calls it must not be found.
+STAMP = f"{SOURCES_HASH} {'calling' if addresses() else 'without'} NumPy"
 #: The modules of the functions that are called from Python.
 ENGINES = (__name__, engine.__name__, play_late.__module__)
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
@@ -290,7 +305,7 @@ if not JIT_DISABLED:
     event.register("numba:compile", _Compilations())  # type: ignore[no-untyped-call]
     cached_runs = _cached_if_possible()
     if cached_runs.stats.cache_path:
-        _forget_older(Path(cached_runs.stats.cache_path), SOURCES_HASH)
+        _forget_older(Path(cached_runs.stats.cache_path), STAMP)
     _counting = {
         loop: njit(nogil=True)(loop) for loop in (engine.play_plans, engine.play_streaks, play_late)
     }
@@ -303,7 +318,7 @@ def library_runs(policy: Any, game: Game, starts: RunStarts, runs: Runs) -> None
         cached_runs(policy, *without_generator(game), starts, runs)
     except OSError:  # the disk is full, or the folder has become read-only; nothing was played yet
         _say_uncached()
-        cached_runs = _library_runs(SOURCES_HASH)
+        cached_runs = _library_runs(STAMP)
         cached_runs(policy, *without_generator(game), starts, runs)
 
 
@@ -361,10 +376,4 @@ def engine_for(policy: Any, world: Any) -> Any:
                 f"{type(record).__name__} is not a NamedTuple, which compiled code needs; "
                 "make it one, or simulate with engine='python'"
             )
-    return library_runs if _is_ours(policy) and _is_ours(world) else foreign_runs
-
-
-def _is_ours(record: Any) -> bool:
-    """Do this named tuple and all named tuples inside it come from this package?"""
-    inner = all(_is_ours(value) for value in record if hasattr(value, "_fields"))
-    return inner and type(record).__module__.startswith(f"{structured_bandits.__name__}.")
+    return library_runs if is_ours(policy) and is_ours(world) else foreign_runs

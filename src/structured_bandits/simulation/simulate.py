@@ -30,10 +30,11 @@ from structured_bandits.simulation.blocks import (
     needs_python,
 )
 from structured_bandits.simulation.compatibility import check_together, warn_of_horizons
+from structured_bandits.simulation.opening import first_runs
 from structured_bandits.simulation.result import Result
 from structured_bandits.simulation.workers import core_count, run_blocks, run_blocks_on, slots_of
 
-ENGINES = ("compiled", "python")
+ENGINES = ("auto", "compiled", "python")
 
 
 def simulate(
@@ -44,7 +45,7 @@ def simulate(
     seed: int = 0,
     checkpoints: int | Sequence[int] = 200,
     workers: int | None = None,
-    engine: str = "compiled",
+    engine: str = "auto",
     planning: bool = True,
     record_arms: bool = False,
     progress: bool | None = None,
@@ -62,8 +63,10 @@ def simulate(
     - `workers`: how many runs are played at the same time. None means all cores for compiled runs and
       one for Python runs. Compiled runs are threads (they do not hold Python's lock); Python runs get
       processes of their own, so a script needs its `if __name__ == "__main__":`.
-    - `engine`: "compiled" (Numba) or "python", the same code uncompiled. Policies that solve linear
-      programs (on polyhedral structures without a closed form) always run in Python.
+    - `engine`: "compiled" (Numba), "python", the same code uncompiled, or "auto": compiled, but before
+      anything is compiled or loaded, up to half a second of runs in Python, which is often enough (none
+      if STRUCTURED_BANDITS_PATIENCE is 0 in the environment). The results are the same. Policies that
+      solve linear programs (on polyhedral structures without a closed form) always run in Python.
     - `planning=False`: policies whose choice depends on every reward decide before each pull. The result
       has the same distribution; it only takes longer.
     - `record_arms`: keep the arm of every pull.
@@ -99,7 +102,7 @@ def simulate_random(
     seed: int = 0,
     checkpoints: int | Sequence[int] = 200,
     workers: int | None = None,
-    engine: str = "compiled",
+    engine: str = "auto",
     planning: bool = True,
     record_arms: bool = False,
     progress: bool | None = None,
@@ -138,7 +141,8 @@ class Players(NamedTuple):
         """Return the blocks of all runs."""
         if self.executor is None:
             workers = _worker_count(self.workers, setting)
-            return run_blocks(setting, case, runs, workers, self.progress)
+            first, left = first_runs(setting, case, runs)
+            return first + (run_blocks(setting, case, left, workers, self.progress) if left else [])
         given = self.workers
         slots = slots_of(self.executor) if given is None else checked_count("workers", given)
         return run_blocks_on(self.executor, setting, case, runs, slots, self.progress)
@@ -210,7 +214,7 @@ def _setting(
     misfit: bool | None,
 ) -> Setting:
     if engine not in ENGINES:
-        raise ParameterError(f"engine={engine!r}: expected 'compiled' or 'python'")
+        raise ParameterError(f"engine={engine!r}: expected 'auto', 'compiled' or 'python'")
     horizon = checked_count("horizon", horizon)
     return Setting(
         names=tuple(policies),
@@ -267,7 +271,7 @@ def versions_of(engine: str) -> dict[str, str]:
         "numpy": np.__version__,
         "platform": f"{sys.platform} {platform.machine()}",
     }
-    if engine == "compiled":
+    if engine != "python":
         with suppress(PackageNotFoundError):  # policies that solve programs play without it
             versions["numba"] = _version("numba")
     return versions
