@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -160,6 +160,7 @@ def play_policy(experiment: Experiment, name: str, options: RunOptions) -> Resul
 class _Draw:
     """Draws a problem and, on it, one policy of an experiment; every policy meets the same ones."""
 
+    ahead: ClassVar[bool] = True  # nothing that was drawn changes when more is drawn
     experiment: Experiment
     name: str
     problems: RandomProblems

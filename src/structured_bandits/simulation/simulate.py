@@ -21,14 +21,8 @@ from structured_bandits.policies.base import Policy
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.horizons import tuned_horizon
 from structured_bandits.protocol import PolicyLike, WorldLike
-from structured_bandits.simulation.blocks import (
-    Block,
-    Draw,
-    Same,
-    Setting,
-    draw_rng,
-    needs_python,
-)
+from structured_bandits.simulation.blocks import Block, needs_python
+from structured_bandits.simulation.cases import Draw, Same, Setting, draw_rng
 from structured_bandits.simulation.compatibility import check_together, warn_of_horizons
 from structured_bandits.simulation.result import Result
 from structured_bandits.simulation.workers import core_count, run_blocks, run_blocks_on, slots_of
