@@ -263,9 +263,9 @@ def versions_of(engine: str) -> dict[str, str]:
     }
     if engine == "compiled":
         with suppress(PackageNotFoundError):  # policies that solve programs play without it
-            versions["numba"] = _version("numba")
+            versions["numba"] = version_of("numba")
     return versions
 
 
-#: Looking a version up takes longer than a short simulation.
-_version = cache(version)
+#: The version of a package; looking it up takes longer than a short simulation.
+version_of = cache(version)
