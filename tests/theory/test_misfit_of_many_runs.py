@@ -95,3 +95,46 @@ def test_an_e_value_does_not_depend_on_the_runs_beside() -> None:
     together = many.e_values(test, pulls, sums)
     parts = [many.e_values(test, pulls[part], sums[part]) for part in np.split(np.arange(400), 8)]
     np.testing.assert_array_equal(together, np.concatenate(parts))
+
+
+def check_each(tests: list[Any], pulls: Any, sums: Any) -> None:
+    """Each run has a test of its own."""
+    rows = zip(tests, pulls, sums, strict=True)
+    expected = [e_value_of(QuickLook(test).log_e(*row)) for test, *row in rows]
+    np.testing.assert_array_equal(many.e_values_of_each(tests, pulls, sums), expected)
+
+
+@pytest.mark.parametrize(("arms", "models"), SHAPES)
+def test_tables_of_their_own(arms: int, models: int) -> None:
+    """Some exclude what was seen and some do not, so that both ways of summing meet in one look."""
+    rng = np.random.default_rng([arms, models])
+    for most in (2, 50, 10**6):
+        tables = [rng.random((models, arms)) * (1.2 if run % 2 else 0.9) for run in range(7)]
+        tests = [misfit_test(sb.FiniteStructure(means), 0.0, 1.0, 0.5) for means in tables]
+        tests[3] = misfit_test(
+            sb.FiniteStructure(tables[3], prior=rng.random(models) + 0.1), 0.0, 1.0, 0.5
+        )
+        check_each(tests, *results(rng, 7, arms, most, "coins"))
+
+
+def test_gaussian_rewards_on_tables_of_their_own() -> None:
+    """The centres of the mixtures are the structures' own."""
+    rng = np.random.default_rng(8)
+    structures = [sb.FiniteStructure(rng.random((6, 4))) for _ in range(5)]
+    tests = [misfit_test(structure, -math.inf, math.inf, 0.7) for structure in structures]
+    pulls = rng.integers(0, 300, (5, 4))
+    check_each(tests, pulls, 0.4 * pulls + rng.standard_normal((5, 4)) * np.sqrt(pulls))
+
+
+def test_tests_that_differ_in_size_in_range_or_in_kind() -> None:
+    rng = np.random.default_rng(9)
+    small, large = (sb.FiniteStructure(rng.random((models, 3))) for models in (2, 5))
+    curve, other_curve = figure1_left(), figure1_left(informative=False)
+    pulls, sums = results(rng, 2, 3, 40, "coins")
+    for tests in (
+        [misfit_test(small, 0.0, 1.0, 0.5), misfit_test(large, 0.0, 1.0, 0.5)],
+        [misfit_test(small, 0.0, 1.0, 0.5), misfit_test(small, -1.0, 3.0, 2.0)],
+        [misfit_test(small, 0.0, 1.0, 0.5), misfit_test(curve, 0.0, 1.0, 0.5)],
+        [misfit_test(curve, 0.0, 1.0, 0.5), misfit_test(other_curve, 0.0, 1.0, 0.5)],
+    ):
+        check_each(tests, pulls, sums)

@@ -24,7 +24,8 @@ from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.environments.tape import Tape
 from structured_bandits.protocol import WorldLike
 from structured_bandits.simulation import engine as python_engine
-from structured_bandits.simulation.blocks import Listed, Setting, needs_python, play_block
+from structured_bandits.simulation.blocks import needs_python, play_block
+from structured_bandits.simulation.cases import Listed, Setting
 from structured_bandits.simulation.game import Game, RunRecord
 from structured_bandits.simulation.generator import start_of_run
 from structured_bandits.simulation.workers import core_count, run_blocks

@@ -12,9 +12,8 @@ import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from structured_bandits.errors import FileFormatError, MeansOutsideUnitIntervalW
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.experiments.worlds import Problem, RandomProblems
 from structured_bandits.simulation.result import Result, load_result
-from structured_bandits.simulation.simulate import simulate, simulate_random
+from structured_bandits.simulation.simulate import simulate, simulate_random, version_of
 from structured_bandits.simulation.workers import core_count
 from structured_bandits.sources import SOURCES_HASH
 from structured_bandits.writing import make_folder, safe_name, spelled
@@ -97,7 +96,7 @@ def key(experiment: Experiment, name: str, options: RunOptions) -> str:
         "brief": options.brief,
         "seed": options.seed,
         "sources": SOURCES_HASH,
-        "versions": [np.__version__, version("numba")],
+        "versions": [np.__version__, version_of("numba")],
     }
     return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -163,6 +162,7 @@ def play_policy(
 class _Draw:
     """Draws a problem and, on it, one policy of an experiment; every policy meets the same ones."""
 
+    ahead: ClassVar[bool] = True  # nothing that was drawn changes when more is drawn
     experiment: Experiment
     name: str
     problems: RandomProblems

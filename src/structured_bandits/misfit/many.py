@@ -7,7 +7,8 @@ added up in the same order: NumPy's functions of arrays may round differently.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,20 +32,63 @@ LARGEST = 700.0  # the logarithm from which on an e-value is infinite
 
 def e_values(test: MisfitTest, pulls: Ints, sums: Floats) -> Floats:
     """Return the e-value of each run's results (a row each); infinite if no model explains them."""
-    counts = counts_of(test.scale, pulls, sums)
-    mixed = log_mixtures(test.scale, counts)
-    mixed[(pulls == 0) & (sums == 0.0)] = (
-        0.0  # of what was not seen nothing is known, but for rounding
-    )
+    seen = _seen(test.scale, pulls, sums)
     together = max(1, AT_ONCE // test.grid.per_hit.size)
     off, highest = np.empty(len(pulls)), np.empty(len(pulls))
     for start in range(0, len(pulls), together):
         some = slice(start, start + together)
-        part = Counts(counts.first[some], counts.second[some])
+        part = Counts(seen.counts.first[some], seen.counts.second[some])
         own = log_likelihoods(test.grid, part)
         totals = own.sum(axis=1)
-        off[some] = _one_arm_off(test.grid, own, totals, mixed[some])
-        highest[some] = _highest(test, part, totals)
+        off[some] = _one_arm_off(test.grid.prior, own, totals, seen.mixed[some])
+        highest[some] = _highest([test] * len(totals), part, totals)
+    return _compared(seen.mixed, off, highest)
+
+
+def e_values_of_each(tests: Sequence[MisfitTest], pulls: Ints, sums: Floats) -> Floats:
+    """Return the e-value of each run's results, each run with a test of its own.
+
+    Tables of one size are looked at together: then most of the time is spent in operations on arrays
+    that are large enough for NumPy to let go of Python's lock.
+    """
+    if not _alike(tests):
+        rows = zip(tests, pulls[:, np.newaxis], sums[:, np.newaxis], strict=True)
+        return np.concatenate([e_values(*row) for row in rows])
+    scale = tests[0].scale._replace(centres=np.stack([test.scale.centres for test in tests]))
+    counts, mixed = _seen(scale, pulls, sums)
+    own = log_likelihoods_of_each([test.grid for test in tests], counts)
+    totals = own.sum(axis=1)
+    prior = np.stack([test.grid.prior for test in tests])[:, np.newaxis]
+    off = _one_arm_off(prior, own, totals, mixed)
+    return _compared(mixed, off, _highest(tests, counts, totals))
+
+
+def _alike(tests: Sequence[MisfitTest]) -> bool:
+    """Have all tests the kind of models, their number and the rewards of the first one?"""
+    first, *others = (
+        (type(test.models), test.grid.per_hit.shape, test.scale[:-1]) for test in tests
+    )
+    return all(other == first for other in others)
+
+
+class _Seen(NamedTuple):
+    """Results as tests count them, and how likely they are if nothing is known (runs x arms)."""
+
+    counts: Counts
+    mixed: Floats
+
+
+def _seen(scale: RewardScale, pulls: Ints, sums: Floats) -> _Seen:
+    counts = counts_of(scale, pulls, sums)
+    mixed = log_mixtures(scale, counts)
+    mixed[(pulls == 0) & (sums == 0.0)] = (
+        0.0  # of what was not seen nothing is known, but for rounding
+    )
+    return _Seen(counts, mixed)
+
+
+def _compared(mixed: Floats, off: Floats, highest: Floats) -> Floats:
+    """Return the e-values: what speaks against a structure by what speaks for it."""
     against = _log_averages(mixed.sum(axis=1), off)
     return np.where(highest == -math.inf, math.inf, _e_values_of(against - highest))
 
@@ -111,8 +155,22 @@ def log_likelihoods(grid: Grid, counts: Counts) -> Floats:
     """Return the log-likelihoods of each arm's rewards (runs x arms x models), as `write_own` does."""
     first, second = counts.first[:, :, np.newaxis], counts.second[:, :, np.newaxis]
     with np.errstate(invalid="ignore"):  # nothing of what is impossible; mended at once
-        own = grid.per_hit * first
-        misses = grid.per_miss * second
+        return _added(grid.per_hit * first, grid.per_miss * second, counts)
+
+
+def log_likelihoods_of_each(grids: Sequence[Grid], counts: Counts) -> Floats:
+    """Return the same where each run has a grid of its own."""
+    first, second = counts.first[:, :, np.newaxis], counts.second[:, :, np.newaxis]
+    own, misses = np.empty((2, len(grids), *grids[0].per_hit.shape))
+    with np.errstate(invalid="ignore"):
+        for run, grid in enumerate(grids):
+            np.multiply(grid.per_hit, first[run], out=own[run])
+            np.multiply(grid.per_miss, second[run], out=misses[run])
+    return _added(own, misses, counts)
+
+
+def _added(own: Floats, misses: Floats, counts: Counts) -> Floats:
+    """Return log-likelihoods of hits and of misses together, 0 for those of none."""
     for table, numbers in ((own, counts.first), (misses, counts.second)):
         none = numbers == 0.0
         if none.any():
@@ -121,12 +179,12 @@ def log_likelihoods(grid: Grid, counts: Counts) -> Floats:
     return own
 
 
-def _one_arm_off(grid: Grid, own: Floats, totals: Floats, mixed: Floats) -> Floats:
+def _one_arm_off(prior: Floats, own: Floats, totals: Floats, mixed: Floats) -> Floats:
     """Return the logarithm of the mixture of "model i is right but for arm k", of each run."""
     runs, arms, _ = own.shape
     terms = _others(own, totals)
     terms += mixed[:, :, np.newaxis]
-    terms += grid.prior
+    terms += prior
     flat = terms.reshape(runs, -1)
     peaks = flat.max(axis=1)
     explained = peaks > -math.inf
@@ -157,13 +215,13 @@ def _before_and_after(own: Floats) -> Floats:
     return others
 
 
-def _highest(test: MisfitTest, counts: Counts, totals: Floats) -> Floats:
-    """Return the log-likelihood of the likeliest model, of each run."""
-    if isinstance(test.models, TableModels):
+def _highest(tests: Sequence[MisfitTest], counts: Counts, totals: Floats) -> Floats:
+    """Return the log-likelihood of the likeliest model, of each run; the tests have one kind of them."""
+    if isinstance(tests[0].models, TableModels):
         return totals.max(axis=1)
     likeliest = [
         test.models.likeliest(test.scale, Counts(*seen), row).log_likelihood
-        for *seen, row in zip(*counts, totals, strict=True)
+        for test, *seen, row in zip(tests, *counts, totals, strict=True)
     ]
     return np.array(likeliest)
 

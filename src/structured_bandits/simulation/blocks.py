@@ -6,22 +6,22 @@ its runs only, never on who computes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation import engine as python_engine
-from structured_bandits.simulation.compatibility import check_together
+from structured_bandits.simulation.cases import Case, Drawn, Setting, drawn_together
 from structured_bandits.simulation.delayed import comes_late, middle_reward
 from structured_bandits.simulation.game import Game, Runs
 from structured_bandits.simulation.generator import (
+    Layout,
     Memory,
     RunStarts,
     fresh_generator,
@@ -29,136 +29,103 @@ from structured_bandits.simulation.generator import (
     run_starts,
     start_of_run,
 )
-from structured_bandits.simulation.misfits import final_e_values
+from structured_bandits.simulation.misfits import FinalEValues
 from structured_bandits.structures.questions import compiles
 
 Block = dict[str, dict[str, Any]]  # policy name -> kind of table -> a row per run
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What all runs of a simulation share."""
-
-    names: tuple[str, ...]
-    horizon: int
-    seed: int
-    checkpoints: Ints
-    engine: str
-    processes: bool  # does a policy run in Python, which needs a process for each worker?
-    planning: bool
-    record_arms: bool
-    misfit: bool | None  # are e-values computed? None: where that is quick
-
-
-@dataclass(frozen=True)
-class Same:
-    """The same policies and world in every run."""
-
-    policies: dict[str, PolicyLike]
-    world: WorldLike
-
-    def at(self, setting: Setting, run: int) -> tuple[Mapping[str, PolicyLike], WorldLike]:
-        """Return what is played in a run."""
-        return self.policies, self.world
-
-
-@dataclass(frozen=True)
-class Draw:
-    """Policies and world drawn afresh in every run."""
-
-    draw: Callable[[np.random.Generator], tuple[Mapping[str, PolicyLike], WorldLike]]
-    arms: int  # of the first run
-
-    def at(self, setting: Setting, run: int) -> tuple[Mapping[str, PolicyLike], WorldLike]:
-        """Draw and check what is played in a run."""
-        policies, world = self.draw(draw_rng(setting.seed, run))
-        if set(policies) != set(setting.names):
-            raise ParameterError(
-                f"draw: run {run} drew the policies {sorted(policies)}, "
-                f"the first run {sorted(setting.names)}; the names must stay the same"
-            )
-        for name, policy in policies.items():
-            check_together(name, policy, world, setting.horizon)
-        if len(world.means) != self.arms:
-            raise ParameterError(
-                f"draw: run {run} has {len(world.means)} arms, the first run {self.arms}; "
-                "the number of arms must stay the same"
-            )
-        return policies, world
-
-
-@dataclass(frozen=True)
-class Listed:
-    """The same policies in every run, each run in a world of its own from a list.
-
-    Who makes the list has checked that policies and worlds fit.
-    """
-
-    policies: dict[str, PolicyLike]
-    worlds: Sequence[WorldLike]
-
-    def at(self, setting: Setting, run: int) -> tuple[Mapping[str, PolicyLike], WorldLike]:
-        """Return what is played in a run."""
-        return self.policies, self.worlds[run]
-
-
-Case = Same | Draw | Listed
-
-
-def draw_rng(seed: int, run: int) -> np.random.Generator:
-    """Return the generator from which the structure of a run is drawn."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(run,))))
-
-
 def play_block(setting: Setting, case: Case, runs: range, stop: Ints) -> Block:
     """Play the given runs of every policy: all in one call if they play the same."""
     rng = fresh_generator()
-    layout = known_layout(rng)
-    starts = {
-        name: run_starts(layout, setting.seed, runs, name) if layout else None
-        for name in setting.names
-    }
-    block: Block = {}
-    together = [runs] if isinstance(case, Same) else [range(run, run + 1) for run in runs]
-    for part in together:
-        policies, world = case.at(setting, part.start)
-        for name in setting.names:
-            if name not in block:
-                block[name] = _empty_tables(setting, len(runs), world)
-            first = part.start - runs.start
-            rows = slice(first, first + len(part))
-            own = {key: table[rows] for key, table in block[name].items() if key in Runs._fields}
-            tables = Runs(setting.checkpoints, **own)
-            play = engine_of(setting.engine, policies[name], world)
-            middle = middle_reward(policies[name])
-            game = Game(world, setting.horizon, setting.planning, rng, stop, middle)
-            begin = starts[name]
-            if begin is None:
-                _play_one_by_one(play, policies[name], game, setting.seed, part, name, tables)
-            else:
-                play(policies[name], game, RunStarts(begin.memory, begin.words[rows]), tables)
-            block[name]["e_values"][rows] = final_e_values(
-                policies[name], tables.pulls, tables.sums, setting.misfit
-            )
-    return block
+    empty_game = Game(None, setting.horizon, setting.planning, rng, stop)
+    sheets: dict[str, _Sheet] = {}
+    for drawn in drawn_together(setting, case, runs):
+        sheets = sheets or _sheets(setting, runs, known_layout(rng), drawn[0].world)
+        calls = [
+            _call(setting, sheet, each, empty_game) for each in drawn for sheet in sheets.values()
+        ]
+        for call in calls:
+            call.play(call.policy, call.game, call.starts, call.tables)
+        for call in calls:
+            sheets[call.name].e_values.played(call.policy, call.rows)
+    for sheet in sheets.values():
+        sheet.e_values.finish()
+    return {name: sheet.tables for name, sheet in sheets.items()}
+
+
+class _Sheet(NamedTuple):
+    """Where the runs of a policy start, and where they are written down."""
+
+    name: str
+    runs: range
+    starts: RunStarts | None  # None: the state of a generator can only be set in the public way
+    tables: dict[str, Any]
+    e_values: FinalEValues
+
+
+def _sheets(
+    setting: Setting, runs: range, layout: Layout | None, world: WorldLike
+) -> dict[str, _Sheet]:
+    """Return a sheet for each policy."""
+    sheets = {}
+    for name in setting.names:
+        starts = run_starts(layout, setting.seed, runs, name) if layout else None
+        tables = _empty_tables(setting, len(runs), world)
+        at_end = FinalEValues(tables["e_values"], tables["pulls"], tables["sums"], setting.misfit)
+        sheets[name] = _Sheet(name, runs, starts, tables, at_end)
+    return sheets
+
+
+class _Call(NamedTuple):
+    """A call of the engine."""
+
+    name: str
+    policy: PolicyLike
+    rows: slice  # of the block
+    play: Callable[..., Any]
+    game: Game
+    starts: RunStarts
+    tables: Runs
+
+
+def _call(setting: Setting, sheet: _Sheet, drawn: Drawn, empty_game: Game) -> _Call:
+    """Return how the engine is called for one policy in these runs."""
+    name, runs = sheet.name, drawn.runs
+    policy, world = drawn.policies[name], drawn.world
+    rows = slice(runs.start - sheet.runs.start, runs.stop - sheet.runs.start)
+    own = {key: table[rows] for key, table in sheet.tables.items() if key in Runs._fields}
+    play = engine_of(setting.engine, policy, world)
+    game = empty_game._replace(world=world, middle=middle_reward(policy))
+    if sheet.starts is None:
+        play = partial(_play_one_by_one, play, setting.seed, runs, name)
+        starts = _starts_nowhere()
+    else:
+        starts = RunStarts(sheet.starts.memory, sheet.starts.words[rows])
+    return _Call(name, policy, rows, play, game, starts, Runs(setting.checkpoints, **own))
+
+
+def _starts_nowhere() -> RunStarts:
+    """Return a start in memory that nobody reads."""
+    memory = Memory(np.zeros(4, np.uint64), np.zeros(2, np.uint32))
+    return RunStarts(memory, np.zeros((1, 4), np.uint64))
 
 
 def _play_one_by_one(
     play: Callable[..., Any],
-    policy: PolicyLike,
-    game: Game,
     seed: int,
     runs: range,
     name: str,
+    policy: PolicyLike,
+    game: Game,
+    starts: RunStarts,
     tables: Runs,
 ) -> None:
-    """Play runs with the generator set in the public way; the engine sets memory that nobody reads."""
-    nowhere = Memory(np.zeros(4, np.uint64), np.zeros(2, np.uint32))
+    """Play runs with the generator set in the public way; the engine sets it nowhere."""
     for place, run in enumerate(runs):
         game.rng.bit_generator.state = start_of_run(seed, run, name).state
         rows: Any = (part[place : place + 1] for part in tables[1:])
-        one = Runs(tables.checkpoints, *rows)
-        play(policy, game, RunStarts(nowhere, np.zeros((1, 4), np.uint64)), one)
+        play(policy, game, starts, Runs(tables.checkpoints, *rows))
 
 
 def needs_python(policy: PolicyLike) -> bool:

@@ -8,22 +8,53 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.misfit.build import misfit_test
-from structured_bandits.misfit.many import e_values
+from structured_bandits.misfit.e_value import MisfitTest
+from structured_bandits.misfit.kept import kept_test
+from structured_bandits.misfit.many import e_values, e_values_of_each
 from structured_bandits.policies.base import Policy
 
+TOGETHER = (
+    1 << 16
+)  # entries of the tables of runs that wait: enough for a look at all of them to pay
 
-def final_e_values(policy: Any, pulls: Ints, sums: Floats, wanted: bool | None) -> Floats:
-    """Return the e-value at the end of each run (a row of pulls and sums each).
 
-    It is nan where there is none: without a structure, or if programs have to be solved for it
-    (polytopes) and it is not expressly `wanted`.
+class FinalEValues:
+    """Writes the e-values at the end of runs, those of runs on structures of their own together.
+
+    They are nan where there are none: without a structure, or if programs have to be solved for them
+    (polytopes) and they are not expressly `wanted`.
     """
-    unknown = np.full(len(pulls), math.nan)
+
+    def __init__(self, values: Floats, pulls: Ints, sums: Floats, wanted: bool | None) -> None:
+        self._values, self._pulls, self._sums = values, pulls, sums
+        self._wanted = wanted
+        self._waiting: list[tuple[int, MisfitTest]] = []
+        self._entries = 0
+
+    def played(self, policy: Any, rows: slice) -> None:
+        """Note that a policy has played these runs; their pulls and sums are written down."""
+        test = _test_of(policy, self._wanted)
+        if test is None:
+            self._values[rows] = math.nan
+        elif rows.stop - rows.start > 1:
+            self._values[rows] = e_values(test, self._pulls[rows], self._sums[rows])
+        else:
+            self._waiting.append((rows.start, test))
+            self._entries += test.grid.per_hit.size
+            if self._entries >= TOGETHER:
+                self.finish()
+
+    def finish(self) -> None:
+        """Write what is still missing."""
+        if self._waiting:
+            rows, tests = zip(*self._waiting, strict=True)
+            places = np.array(rows)
+            self._values[places] = e_values_of_each(tests, self._pulls[places], self._sums[places])
+        self._waiting, self._entries = [], 0
+
+
+def _test_of(policy: Any, wanted: bool | None) -> MisfitTest | None:
     structure = policy.structure if isinstance(policy, Policy) else None
     if structure is None or wanted is False:
-        return unknown
-    test = misfit_test(structure, policy.bottom, policy.top, policy.sigma, quick=not wanted)
-    if test is None:
-        return unknown
-    return e_values(test, pulls, sums)
+        return None
+    return kept_test(structure, policy.bottom, policy.top, policy.sigma, quick=not wanted)

@@ -18,7 +18,8 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
-from structured_bandits.simulation.blocks import Block, Case, Setting, play_block
+from structured_bandits.simulation.blocks import Block, play_block
+from structured_bandits.simulation.cases import Case, Setting
 
 #: Names the seconds for which Python plays: 0 to compile at once.
 VARIABLE = "STRUCTURED_BANDITS_PATIENCE"

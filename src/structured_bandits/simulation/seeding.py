@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Words = NDArray[np.uint64]
 Halves = NDArray[np.uint32]
 
+FEW = 4  # runs whose starts NumPy makes more quickly
 POOL = 4  # words of the pool of a SeedSequence
 SEED = 8  # words that it seeds PCG64 with
 HASHES_OF_POOL = POOL + POOL * (POOL - 1)  # to fill it with four words or fewer
@@ -44,7 +45,7 @@ def starts_of(seed: int, runs: range, *key: int) -> Words:
     NumPy's own: should that be another one, all of them are NumPy's own, and so are those of numbers
     that take more than a word. Keys are words.
     """
-    if len(runs) == 1 or runs.stop > WORD:
+    if len(runs) <= FEW or runs.stop > WORD:
         return _one_by_one(seed, runs, key)
     rows = _pcg_starts(_seed_words(_pools(seed, runs, key)))
     if not np.array_equal(rows[:1], _one_by_one(seed, runs[:1], key)):

@@ -21,14 +21,8 @@ from structured_bandits.policies.base import Policy
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.horizons import tuned_horizon
 from structured_bandits.protocol import PolicyLike, WorldLike
-from structured_bandits.simulation.blocks import (
-    Block,
-    Draw,
-    Same,
-    Setting,
-    draw_rng,
-    needs_python,
-)
+from structured_bandits.simulation.blocks import Block, needs_python
+from structured_bandits.simulation.cases import Draw, Same, Setting, draw_rng
 from structured_bandits.simulation.compatibility import check_together, warn_of_horizons
 from structured_bandits.simulation.opening import first_runs
 from structured_bandits.simulation.result import Result
@@ -273,9 +267,9 @@ def versions_of(engine: str) -> dict[str, str]:
     }
     if engine != "python":
         with suppress(PackageNotFoundError):  # policies that solve programs play without it
-            versions["numba"] = _version("numba")
+            versions["numba"] = version_of("numba")
     return versions
 
 
-#: Looking a version up takes longer than a short simulation.
-_version = cache(version)
+#: The version of a package; looking it up takes longer than a short simulation.
+version_of = cache(version)

@@ -29,7 +29,8 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.errors import ParameterError
 from structured_bandits.progress import doing, progress_bar
-from structured_bandits.simulation.blocks import Block, Case, Setting, play_block
+from structured_bandits.simulation.blocks import Block, play_block
+from structured_bandits.simulation.cases import Case, Setting
 from structured_bandits.simulation.portions import Portions, spread
 
 IN_FLIGHT = 4  # blocks for each slot of an executor: enough to keep it busy, few enough to hold
