@@ -22,6 +22,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # One more than there are cores: many tests wait for a process, a disk or a browser.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+# The tests start hundreds of processes; each would translate all our sources anew if none kept them.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: reproduce demo test test-lowest test-pre lint bench versions theorems verdicts docs soak soak-service clean
 
@@ -90,7 +92,6 @@ verdicts: $(READY)
 	PYTHONPATH=tests:tests/experiments $(BIN)/python tools/verdicts.py
 
 docs: $(READY)
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
@@ -101,12 +102,13 @@ soak: $(READY)
 soak-service: $(READY)
 	PYTHONPATH=tests $(BIN)/python tools/soak_service.py $(ATTACKS)
 
-$(READY): pyproject.toml
+# Python keeps the byte code of what is imported; pip would make that of three times as many files.
+$(READY): pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "structured-bandits needs Python >= 3.11: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,docs]'
 	@touch $@
 
 clean:

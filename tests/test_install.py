@@ -45,12 +45,10 @@ class Environment:
     Our pip fills it, from outside and without byte code: that takes a third of the time.
     """
 
-    def __init__(self, folder: Path, extras: str) -> None:
+    def __init__(self, folder: Path, wheel: Path, extras: str) -> None:
         self.folder = folder
         self.bin = folder / "env" / "bin"
         run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
-        run(*PIP, "wheel", "-q", "--no-deps", "-w", folder / "wheels", PROJECT, cwd=folder)
-        (wheel,) = (folder / "wheels").iterdir()
         self.pip("install", "-q", "--no-compile", f"{wheel}{extras}")
 
     def pip(self, *arguments: str) -> str:
@@ -112,8 +110,16 @@ HINTS = """
 """
 
 
-def test_the_wheel_alone_brings_numpy_and_plays_agents(tmp_path: Path) -> None:
-    environment = Environment(tmp_path, "")
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheels")
+    run(*PIP, "wheel", "-q", "--no-deps", "-w", folder, PROJECT, cwd=folder)
+    (built,) = folder.iterdir()
+    return built
+
+
+def test_the_wheel_alone_brings_numpy_and_plays_agents(tmp_path: Path, wheel: Path) -> None:
+    environment = Environment(tmp_path, wheel, "")
     assert environment.packages() == {"numpy", "structured-bandits"}
 
     said = environment.python("-W", "error", "-c", textwrap.dedent(AGENTS)).stdout
@@ -148,8 +154,8 @@ def test_the_wheel_alone_brings_numpy_and_plays_agents(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("own_cache")
-def test_with_all_extras_the_command_runs_from_another_folder(tmp_path: Path) -> None:
-    environment = Environment(tmp_path, "[all]")
+def test_with_all_extras_the_command_runs_from_another_folder(tmp_path: Path, wheel: Path) -> None:
+    environment = Environment(tmp_path, wheel, "[all]")
     assert sb.__version__ in environment.command("--version").stdout
     environment.command("init", "shop")
     experiment = tmp_path / "shop" / "experiment.toml"

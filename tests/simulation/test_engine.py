@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -250,6 +251,20 @@ def test_the_bar_says_when_something_is_compiled(
         assert ("compiling, once" in capfd.readouterr().err) == said
 
 
+def wait_until_it_plays(pid: int, helpers: int) -> None:
+    """Until it, or each of the processes that help it, has computed for more than a start takes."""
+    program = psutil.Process(pid)
+    begun = program.cpu_times().user
+    for _ in range(600):
+        time.sleep(0.1)
+        busy = [program.cpu_times().user - begun]
+        if helpers:
+            busy = [child.cpu_times().user - 0.5 for child in program.children()]
+        if sum(seconds > 1.0 for seconds in busy) >= max(helpers, 1):
+            return
+    pytest.fail("it does not play")
+
+
 @pytest.mark.parametrize(("engine", "workers"), [("compiled", 1), ("compiled", 2), ("python", 2)])
 def test_ctrl_c_ends_cleanly(tmp_path: Path, engine: str, workers: int) -> None:
     """An endless simulation, interrupted: KeyboardInterrupt, nothing left behind."""
@@ -280,7 +295,7 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path, engine: str, workers: int) -> None:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "playing\n"
-    time.sleep(4.0)
+    wait_until_it_plays(process.pid, workers if engine == "python" else 0)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes of the group
     try:
         out, err = process.communicate(timeout=60)

@@ -34,6 +34,7 @@ LARGEST_BLOCK = 32  # runs
 SMALLEST_BLOCK = 4
 TAPES = 2**28  # bytes that the tapes of a block may take
 REWARD = 16  # bytes of a reward on a tape: sums, and sums of squares
+THREADS_PAY = 0.02  # seconds: less work than this is done sooner by one thread
 
 DrawTruth = Callable[[np.random.Generator], Floats]
 
@@ -97,7 +98,8 @@ class Playground:
         begin = time.perf_counter()
         setting = self._setting(candidate, seed, self.question.horizon)
         case = Listed({candidate.name: candidate.played}, worlds)
-        blocks = run_blocks(setting, case, range(len(worlds)), self._workers(candidate), False)
+        workers = self._workers(candidate) if self._takes_long(candidate, len(worlds)) else 1
+        blocks = run_blocks(setting, case, range(len(worlds)), workers, False)
         taken = (time.perf_counter() - begin) / len(worlds)
         self.run_seconds[candidate.name] = min(taken, self.run_seconds.get(candidate.name, taken))
         return np.concatenate([block[candidate.name]["regret"][:, -1] for block in blocks])
@@ -144,6 +146,10 @@ class Playground:
     def _workers(self, candidate: Candidate) -> int:
         """Python runs would need processes, and with them a form of the user's script."""
         return 1 if needs_python(candidate.played) else core_count()
+
+    def _takes_long(self, candidate: Candidate, runs: int) -> bool:
+        """Do so many runs take longer than threads need to begin and to end?"""
+        return self.run_seconds.get(candidate.name, THREADS_PAY) * runs >= THREADS_PAY
 
     def _setting(self, candidate: Candidate, seed: int, horizon: int) -> Setting:
         return Setting(

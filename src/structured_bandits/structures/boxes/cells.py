@@ -49,8 +49,11 @@ class BoxCells(Record, SpanCells, _BoxCells):
     """
 
     def __new__(cls, least: Floats, most: Floats) -> BoxCells:
-        """Find the cells of the boxes from `least` to `most` (models x arms)."""
-        model, arm = np.nonzero(leading_arms(least, most))
+        """Find the cells of the boxes from `least` to `most` (models x arms).
+
+        All arrays lie in one piece, or another engine is compiled.
+        """
+        model, arm = map(np.ascontiguousarray, np.nonzero(leading_arms(least, most)))
         first = np.searchsorted(model, np.arange(len(least) + 1))
         return super().__new__(cls, least, most, least.max(axis=1), first, model, arm, 0.0)
 

@@ -42,7 +42,7 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
     """The cells of pieces in which only means and their differences are bounded."""
 
     def __new__(cls, pieces: Sequence[Differences]) -> DifferenceCells:
-        """Find the cells of the pieces."""
+        """Find the cells of the pieces; all arrays lie in one piece, or another engine is compiled."""
         reach = np.array([piece.most_lead for piece in pieces])
         low = np.array([piece.low for piece in pieces])
         number, arm = np.nonzero([leading_arms(piece) for piece in pieces])
@@ -53,8 +53,8 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
             np.array([piece.high for piece in pieces]),
             -reach.min(axis=2),
             low.max(axis=1),
-            number,
-            arm,
+            np.ascontiguousarray(number),
+            np.ascontiguousarray(arm),
             TOLERANCE,
         )
 
