@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from structured_bandits.compilable import chosen_by_class
+from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.planning.confidence import Data, Prospect
 from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.planning.stopping import likely_shares, stopping_streak
@@ -49,6 +49,7 @@ def tangent_streak(
     return stopping_streak(arm, further, shares, work.tries)
 
 
+@compilable
 def whole_streak(
     level: Intervals,
     cells: Cells,
