@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 
 import structured_bandits as sb
@@ -58,18 +55,13 @@ def test_for_beta_above_one_the_boxes_may_miss_the_truth_besides() -> None:
 
 @pytest.mark.parametrize("model", range(4))
 def test_regret_is_below_the_bounds(model: int) -> None:
-    """On tapes of coins, with which others have compiled these policies already."""
     policies = {
         "SUCB": sb.SUCB(R, confidence="kl"),
         "SAE": sb.SAE(R, N, alpha=1.0, confidence="kl"),
         "ASAE": sb.ASAE(R, eta=1.0, confidence="kl"),
     }
-    means = R.means(model)
-
-    def draw(rng: np.random.Generator) -> tuple[dict[str, Any], sb.Tape]:
-        return policies, sb.Tape(rng.random((len(means), N)) < means[:, None], means)
-
-    mean = sb.simulate_random(draw, N, runs=40, seed=model).summary()["mean"]
+    result = sb.simulate(policies, sb.Bernoulli(R.means(model)), horizon=N, runs=40, seed=model)
+    mean = result.summary()["mean"]
     table = sb.analyse(R, model).bounds(N, policies)
     for row in table[(table["side"] == "upper") & table["valid"]].itertuples():
         assert mean[row.policy] < row.value
