@@ -61,20 +61,13 @@ def test_agents_on_one_structure_play_as_alone(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["linear", "product", "unimodal"])
 def test_simulations_on_one_structure_play_as_alone(kind: str) -> None:
-    """On tapes of coins, with which others have compiled these policies already."""
     shared, alone = STRUCTURES[kind](), STRUCTURES[kind]()
-    means = np.linspace(0.3, 0.7, shared.n_arms)[:, None]
+    world = sb.Bernoulli(np.linspace(0.3, 0.7, shared.n_arms))
 
     def simulate(structure: Any, seed: int) -> list[Any]:
         chosen = {type(policy).__name__: policy for policy in policies(structure)}
-        played = []
-        for part in range(2):
-            coins = np.random.default_rng([seed, part]).random((len(means), 60)) < means
-            result = sb.simulate(
-                chosen, sb.Tape(coins), 60, runs=1, seed=seed, workers=1, record_arms=True
-            )
-            played += [(result.arms[name].tolist(), result.plans[name].tolist()) for name in chosen]
-        return played
+        result = sb.simulate(chosen, world, 60, runs=2, seed=seed, workers=1, record_arms=True)
+        return [(result.arms[name].tolist(), result.plans[name].tolist()) for name in chosen]
 
     for first in range(0, 2 * THREADS, THREADS):
         seeds = range(first, first + THREADS)
