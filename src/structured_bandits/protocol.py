@@ -1,8 +1,9 @@
 """What policies, worlds, the engine and the agent hand to each other.
 
 Everything that passes between them is a record, so that a later version can add to it: compiled code
-matches the names of parameters, and a new parameter would break every policy that somebody has written,
-a new field breaks none.
+matches the names of parameters, and a new parameter would break every policy that somebody has written.
+A new field breaks none that only reads the record. Who makes one in compiled code has to give all
+fields, since defaults of named tuples are not known there.
 """
 
 from __future__ import annotations

@@ -96,6 +96,7 @@ def test_pages_are_true_under_load(tmp_path: Path) -> None:
             traffic.stopped.set()
             traffic.join()
         state = call(address + PATH, method="GET")
+        window.wait("typeof look === 'function'")  # the button has loaded the page anew
         window.evaluate("look()")
         assert state["rewards"] == traffic.acknowledged
         assert shown(window) == (state["rewards"], [arm["pulls"] for arm in state["arms"]])

@@ -11,7 +11,7 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
-from structured_bandits.simulation import blocks, opening
+from structured_bandits.simulation import blocks, cases, opening
 
 R = figure1_right()
 WORLD = sb.Bernoulli(R.means(0))
@@ -116,11 +116,11 @@ def test_only_the_librarys_own_are_opened_and_only_if_they_could_be_compiled(
     assert opening.is_ours(WORLD)
     assert not opening.is_ours(Elsewhere(R.means(0)))
     assert not opening.is_ours("UCB")
-    setting = blocks.Setting(("UCB",), 10, 0, np.array([10]), "auto", False, True, False, None)
-    case = blocks.Same({"UCB": sb.UCB(R)}, WORLD)
+    setting = cases.Setting(("UCB",), 10, 0, np.array([10]), "auto", False, True, False, None)
+    case = cases.Same({"UCB": sb.UCB(R)}, WORLD)
     runs = range(2, 5)
     assert opening.first_runs(setting, case, runs)[1] == range(5, 5)
-    strange = blocks.Same({"UCB": sb.UCB(R)}, Elsewhere(R.means(0)))
+    strange = cases.Same({"UCB": sb.UCB(R)}, Elsewhere(R.means(0)))
     assert opening.first_runs(setting, strange, runs) == ([], runs)
     unloaded.setattr(opening, "find_spec", lambda name: None)
     assert opening.first_runs(setting, case, runs) == ([], runs)

@@ -146,8 +146,11 @@ def fill_by_file(folder: Path, seed: int) -> Findings:
 
 
 def _fill(folder: Path, seed: int, full: Callable[[ServiceProcess], object]) -> Findings:
-    """Fill the disk under load, look whether all can still be read, and make room again."""
-    with ServiceProcess(folder) as service:
+    """Fill the disk under load, look whether all can still be read, and make room again.
+
+    Python does not notice that it wrote a part of some byte code only, so it writes none.
+    """
+    with ServiceProcess(folder, environment={"PYTHONDONTWRITEBYTECODE": "1"}) as service:
         siege = Siege(service, seed)
         siege.load_for(SOME)
         with full(service):

@@ -40,8 +40,9 @@ class FaultyDisk:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a process needs to meet this disk."""
-        found = {"LD_PRELOAD": str(self.library), "FAULTY_DISK": str(self._page)}
+        """What a process needs to meet this disk; its byte code would meet it too, unnoticed."""
+        found = {"PYTHONDONTWRITEBYTECODE": "1"}
+        found |= {"LD_PRELOAD": str(self.library), "FAULTY_DISK": str(self._page)}
         return found | ({"FAULTY_DISK_DIARY": str(self.diary)} if self._keeps_diary else {})
 
     def plan(

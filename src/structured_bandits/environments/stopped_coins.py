@@ -64,7 +64,10 @@ def _one_by_one(share: float, count: int, stop: Stop, rng: np.random.Generator) 
 
 @compilable
 def run_length(share: float, count: int, rng: np.random.Generator) -> int:
-    """Draw how many throws, at most `count`, come before the first without the more likely outcome."""
+    """Draw how many throws, at most `count`, show heads before the first that shows tails.
+
+    Heads come with probability `share`; long runs are drawn by one logarithm.
+    """
     if share < LONG_RUNS:
         made = 0
         while made < count and rng.random() < share:

@@ -23,11 +23,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding
 import numba
 from numba import njit, types
 from numba.core import cgutils, event
 from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import ll as llvm  # type: ignore[attr-defined]
 from numba.core.cpu import CPUTargetOptions
 from numba.core.environment import lookup_environment
 from numba.extending import intrinsic, overload, overload_method
@@ -196,7 +196,7 @@ def _register_draws() -> None:
     """Let compiled code draw as NumPy does: by NumPy's own library if it shows how."""
     known = Numba(types, cgutils, intrinsic)
     for symbol, address in addresses().items():
-        llvmlite.binding.add_symbol(PREFIX + symbol, address)
+        llvm.add_symbol(PREFIX + symbol, address)
     for function, symbol in DRAWS.items():
         _register_function(function, calling(function, symbol, known) if addresses() else None)
 
