@@ -70,7 +70,7 @@ class Replay(NamedTuple):
     def streak(self, state: Place, now: sb.Now, rng: Any) -> Streak:
         """Return the next recorded streak."""
         row = self.streaks[state.number[0]]
-        return Streak(row[0], row[1], row[2], row[3], row[4], -math.inf)
+        return Streak(row[0], row[1], row[2], row[3], row[4], -math.inf, row[5])
 
     def end_streak(self, state: Place, outcome: sb.Outcome) -> None:
         """Go on to the next."""
@@ -86,7 +86,7 @@ def record(policy: Any, world: Any, horizon: int) -> tuple[Any, int]:
     notes = fresh_record(world, horizon)
     rng = np.random.default_rng(1)
     engine.run(recorder, engine.Game(world, horizon, True, rng, np.zeros(1, np.int64)), notes)
-    streaks = np.array(recorder.streaks)
+    streaks = np.array([(*each[:5], each.gains) for each in recorder.streaks])
     return streaks, int((np.diff(streaks[:, 0]) != 0).sum())
 
 
