@@ -14,6 +14,7 @@ from structured_bandits.misfit.scale import RewardScale, log_likelihood
 from structured_bandits.records import Record
 
 HALVINGS = 60  # of an interval of parameters: it is as narrow as numbers allow then
+SLACK = 1e-9  # far more than rounding does to a log-likelihood, relatively
 NOBODY = -1  # no model explains what was seen
 
 
@@ -59,12 +60,15 @@ class LineModels(Record, _LineModels):
     """The models of a curve: cells on which all means are affine."""
 
     def likeliest(self, scale: RewardScale, counts: Counts, totals: Floats) -> Likeliest:
-        """Return the likeliest model of all cells."""
+        """Return the likeliest model of all cells; no less likely than the grid's, which are of them."""
         best = Likeliest(-math.inf, NOBODY, 0.0)
+        known = totals.max()
         for cell in range(len(self.at_start)):
-            found = likeliest_on(scale, self.at_start[cell], self.at_end[cell], counts)
+            first, last = self.at_start[cell], self.at_end[cell]
+            found = likeliest_on(scale, first, last, counts, known - SLACK * (1.0 + abs(known)))
             if found.log_likelihood > best.log_likelihood:
                 best = Likeliest(found.log_likelihood, cell, found.position)
+                known = max(known, found.log_likelihood)
         return best
 
 
@@ -152,8 +156,10 @@ def possible_part(
 
 
 @compilable
-def likeliest_on(scale: RewardScale, at_start: Floats, at_end: Floats, counts: Counts) -> Likeliest:
-    """Return the highest log-likelihood on a cell, ends included.
+def likeliest_on(
+    scale: RewardScale, at_start: Floats, at_end: Floats, counts: Counts, floor: float
+) -> Likeliest:
+    """Return the highest log-likelihood on a cell, ends included, or one below `floor` if it is below.
 
     It is concave in the position: halving finds where it stops to rise. What may lie between the two
     ends that are left is bounded by the tangents there, which is added: the number is never too low.
@@ -178,6 +184,8 @@ def likeliest_on(scale: RewardScale, at_start: Floats, at_end: Floats, counts: C
         if here.value > best:
             best = here.value
             place = middle
+        if above < floor:  # another cell has a likelier model
+            break
         if rising:
             left = middle
         else:

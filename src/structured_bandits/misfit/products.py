@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from structured_bandits.arrays import Floats
@@ -26,7 +27,7 @@ class GroupModels:
             arms = slice(start, start + group.first.shape[1])
             part = Counts(counts.first[arms], counts.second[arms])
             total += max(
-                likeliest_on(scale, first, last, part).log_likelihood
+                likeliest_on(scale, first, last, part, -math.inf).log_likelihood
                 for first, last in zip(group.first, group.last, strict=True)
             )
             start = arms.stop
