@@ -81,7 +81,9 @@ def main() -> None:
     ]
     title = "ask + tell, SAE on 150 models × 50 arms, against river's UCB on 50 arms"
     try:
-        theirs = Contestant(python_of("river"), "peer_driver.py", {"name": "river", **work})
+        theirs = Contestant(
+            python_of("river"), "peer_driver.py", {"name": "river", "policy": "UCB1", **work}
+        )
         times = interleaved({"ours": ours.play, "river": theirs.play}, REPETITIONS)
         each, other = (1e6 * times[name] / REWARDS for name in ("ours", "river"))
         note = f"{each:.1f} µs and {other:.1f} µs, over {REWARDS:,} rewards; no Numba"

@@ -10,6 +10,7 @@ wrong clock mostly names the same arm.)
 from __future__ import annotations
 
 import json
+import math
 import sys
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from contestants import Contestant, ContestantError, python_of
 from rows import Row, write
 
 import structured_bandits as sb
+from structured_bandits.planning.kl_leads import Growth, budget_at
+from structured_bandits.policies.klucb import write_index
 from structured_bandits.protocol import Now, Outcome
 
 TOPIC = "same_tapes"
@@ -56,12 +59,21 @@ def our_indices(policy: Any, tape: Any, arms: list[int]) -> Any:
     rng = np.random.default_rng(0)  # no index policy draws from it
     indices, pulls = np.empty((len(arms), ARMS)), [0] * ARMS
     for t, arm in enumerate(arms):
-        if min(pulls) > 0:
-            policy.streak(state, Now(t - 1, 1), rng)  # our clock reads one more than the pulls made
+        if min(pulls) > 0:  # our clock reads one more than the pulls made
+            if isinstance(policy, sb.KLUCB) and policy.variant == "plain":
+                write_all(policy, state, t)
+            policy.streak(state, Now(t - 1, 1), rng)
         indices[t] = state.indices
         policy.end_streak(state, Outcome(arm, 1, tape[arm, pulls[arm]], np.nan))
         pulls[arm] += 1
     return indices
+
+
+def write_all(policy: sb.KLUCB, state: Any, t: int) -> None:
+    """Write the indices of all arms: of those that surely do not lead, a decision needs none."""
+    budget = budget_at(Growth(1.0, policy.c), math.log(t))
+    for arm in range(ARMS):
+        write_index(state, arm, budget, policy.sigma, policy.bottom)
 
 
 def compare(match: Match, tape: Any, answer: dict[str, Any]) -> tuple[int, float]:
