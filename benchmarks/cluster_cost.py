@@ -35,9 +35,9 @@ from structured_bandits.experiments.sweeps.parts import (
     rows_of,
     save_part,
 )
+from structured_bandits.experiments.sweeps.play import out_at_once
 from structured_bandits.experiments.sweeps.sweep import publish
 from structured_bandits.experiments.sweeps.tasks import Task, play_task
-from structured_bandits.simulation.workers import IN_FLIGHT
 
 WORKERS = (2, 20, 100)
 TASKS = 2_000
@@ -108,7 +108,7 @@ def _send(executor: object, task: Task, count: int, slots: int) -> None:
     """Keep as many tasks waiting as a sweep does."""
     waiting: set[Future[object]] = set()
     while count or waiting:
-        while count and len(waiting) < IN_FLIGHT * slots:
+        while count and len(waiting) < out_at_once(slots):
             waiting.add(executor.submit(play_task, task))  # type: ignore[attr-defined]
             count -= 1
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -196,8 +196,8 @@ def main() -> None:
             )
         file = cost_of_files(grid, folder)
         print(f"a file of {RUNS} runs: {1e3 * file:.2f} ms")
-        look = cost_of_looking(IN_FLIGHT * MANY)
-        print(f"a look at {IN_FLIGHT * MANY:,} tasks that are out: {1e3 * look:.1f} ms")
+        look = cost_of_looking(out_at_once(MANY))
+        print(f"a look at {out_at_once(MANY):,} tasks that are out: {1e3 * look:.1f} ms")
         point = cost_of_points(grid, folder)
         print(f"the end, each point: {1e3 * point:.0f} ms")
         on_paper(dearest, file, point)

@@ -23,9 +23,9 @@ import structured_bandits as sb
 from structured_bandits.experiments.sweeps.executors import LOCAL, Crew, cluster, processes
 from structured_bandits.experiments.sweeps.grid import Grid, read_grid
 from structured_bandits.experiments.sweeps.parts import load_runs, part_path, save_part
-from structured_bandits.experiments.sweeps.play import Players, play_grid
+from structured_bandits.experiments.sweeps.play import Players, out_at_once, play_grid
 from structured_bandits.experiments.sweeps.schedule import SECONDS
-from structured_bandits.simulation.workers import IN_FLIGHT, core_count, submit_to
+from structured_bandits.simulation.workers import core_count, submit_to
 
 TOPIC = "sweep"
 MEANS = [[0.8, 0.3, 0.1], [0.8, 0.9, 0.1], [0.1, 0.2, 0.9]]
@@ -88,7 +88,7 @@ def handed_over(crew: Crew, tasks: int) -> float:
     begin = time.perf_counter()
     for _ in range(tasks):
         waiting.add(submit_to(crew.executor, nothing))
-        if len(waiting) >= IN_FLIGHT * crew.slots():
+        if len(waiting) >= out_at_once(crew.slots()):
             _, waiting = wait(waiting, return_when="FIRST_COMPLETED")
     wait(waiting)
     return (time.perf_counter() - begin) / tasks

@@ -532,14 +532,14 @@ def test_tasks_hold_many_short_pieces_and_get_smaller_at_the_end() -> None:
     schedule.learn([Played(first, 1e-6)])
     assert len(schedule.take()) == PIECES
     assert len(schedule.take()) == 400 - PIECES - 1
-    long = Schedule(points, {0: [range(40)]}, slots=4)
+    long = Schedule(points, {0: [range(100)]}, slots=4)
     long.learn([Played(Piece(0, range(1)), 0.5)])
     sizes = []
     while pieces := long.take():
         sizes.append(sum(len(piece.runs) for piece in pieces))
-    assert sizes[0] == 2  # a quarter of what each of four workers has left
+    assert sizes[0] == 2  # a tenth of what each of four workers has left
     assert sizes[-1] == 1
-    assert sum(sizes) == 40
+    assert sum(sizes) == 100
 
 
 def test_missing_runs() -> None:

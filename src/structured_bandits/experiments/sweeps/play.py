@@ -20,7 +20,7 @@ from structured_bandits.experiments.sweeps.parts import gather, missing_runs
 from structured_bandits.experiments.sweeps.schedule import Schedule
 from structured_bandits.experiments.sweeps.tasks import Piece, Played, Task, play_task
 from structured_bandits.progress import progress_bar, with_bar
-from structured_bandits.simulation.workers import IN_FLIGHT, check_executor, slots_of, submit_to
+from structured_bandits.simulation.workers import check_executor, slots_of, submit_to
 from structured_bandits.writing import check_files, make_folder, sweep_unfinished, write_whole
 
 LOSSES = 5  # of all workers in a row, with nothing played, until the sweep gives up
@@ -170,7 +170,7 @@ class _Shift:
 
     def _hand_out(self, schedule: Schedule) -> None:
         self._count(schedule)
-        while schedule.runs_left and len(self._waiting) < IN_FLIGHT * schedule.slots:
+        while schedule.runs_left and len(self._waiting) < out_at_once(schedule.slots):
             pieces = schedule.take()
             work = tuple((self._points[piece.point], piece.runs) for piece in pieces)
             future = submit_to(self._crew.executor, play_task, Task(self._out, work))
@@ -180,6 +180,16 @@ class _Shift:
         seconds = schedule.seconds_left()
         words = "compiling" if seconds is None else f"about {_duration(seconds)} left"
         self._bar.set_description(words, refresh=not moved)
+
+
+def out_at_once(slots: int) -> int:
+    """Return how many tasks are handed out at the same time: a few more than are being done.
+
+    Schedulers of clusters give a task to a worker at once and seldom take it back, so at the end one
+    worker may have a queue while others have nothing to do. A task takes seconds, the way to a worker
+    and back some milliseconds: little is lost by those that wait for the next one.
+    """
+    return slots + -(-slots // 4)
 
 
 def _duration(seconds: float) -> str:

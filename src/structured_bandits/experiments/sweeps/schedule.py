@@ -15,6 +15,9 @@ from structured_bandits.experiments.sweeps.tasks import Piece, Played
 
 SECONDS = 2.0  # that a task should take
 FIRST = 8  # runs of a kind that nobody has timed
+TAIL = (
+    0.1  # of the seconds that are left, in a task at most: runs of other points may take far longer
+)
 PIECES = 200  # in a task at most
 RECENT = 0.5  # weight of the last timing
 
@@ -55,7 +58,7 @@ class Schedule:
     def take(self) -> list[Piece]:
         """Return the pieces of the next task; none if nothing is left."""
         pieces: list[Piece] = []
-        room = min(SECONDS, max(0.1, 0.25 * (self._seconds(self._runs) or SECONDS)))
+        room = min(SECONDS, max(0.1, TAIL * (self._seconds(self._runs) or SECONDS)))
         while self._left and room > 0.0 and len(pieces) < PIECES:
             piece = self._left.popleft()
             cost = self._costs.get(self._kinds[piece.point])
