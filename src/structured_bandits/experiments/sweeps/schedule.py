@@ -15,9 +15,7 @@ from structured_bandits.experiments.sweeps.tasks import Piece, Played
 
 SECONDS = 2.0  # that a task should take
 FIRST = 8  # runs of a kind that nobody has timed
-TAIL = (
-    0.1  # of the seconds that are left, in a task at most: runs of other points may take far longer
-)
+TAIL = 0.1  # of the seconds that are left, at most in a task: its runs may take longer than others
 PIECES = 200  # in a task at most
 RECENT = 0.5  # weight of the last timing
 

@@ -41,10 +41,10 @@ class RankedCells(Record, TableQuestions, _RankedCells):
         owners = best[ranking]
         last = np.append(np.flatnonzero(np.diff(owners)), len(owners) - 1)
         ends = last[np.searchsorted(last, np.arange(len(owners)))]
+        by_owner = np.argsort(owners, kind="stable")
+        same = owners[by_owner[:-1]] == owners[by_owner[1:]]
         following = np.full(len(owners), len(owners))
-        for arm in range(table.shape[1]):
-            ranks = np.flatnonzero(owners == arm)
-            following[ranks[:-1]] = ranks[1:]
+        following[by_owner[:-1][same]] = by_owner[1:][same]
         size = float(np.abs(table).max())
         columns = np.ascontiguousarray(table[ranking].T)
         ranked = RankedTable(table, ranking, columns, owners, ends, following, least, size)

@@ -186,7 +186,10 @@ def settle(
 
 @compilable
 def still_watched(table: RankedTable, rank: int, bounds: Bounds, work: RankedWork) -> bool:
-    """Say whether the arm that kept a model out when it was last known surely keeps it out now."""
+    """Note the excess of a model on the arm that kept it out when it was last known, if any did.
+
+    Say whether that arm surely keeps it out now.
+    """
     watch = work.watch[rank]
     if watch == INSIDE:
         return False
