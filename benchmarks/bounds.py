@@ -61,7 +61,8 @@ class Place(NamedTuple):
 class Replay(NamedTuple):
     """Plays recorded streaks, over and over."""
 
-    streaks: Any  # streaks x fields
+    streaks: Any  # streaks x fields that are whole numbers
+    credits: Any  # streaks x (spare, earned)
 
     def init(self) -> Place:
         """Return the first place."""
@@ -70,7 +71,8 @@ class Replay(NamedTuple):
     def streak(self, state: Place, now: sb.Now, rng: Any) -> Streak:
         """Return the next recorded streak."""
         row = self.streaks[state.number[0]]
-        return Streak(row[0], row[1], row[2], row[3], row[4], -math.inf, row[5])
+        spare, earned = self.credits[state.number[0]]
+        return Streak(row[0], row[1], row[2], row[3], row[4], -math.inf, row[5], spare, earned)
 
     def end_streak(self, state: Place, outcome: sb.Outcome) -> None:
         """Go on to the next."""
@@ -80,14 +82,15 @@ class Replay(NamedTuple):
 play_replay = njit(_nrt=False)(engine.play_streaks)
 
 
-def record(policy: Any, world: Any, horizon: int) -> tuple[Any, int]:
-    """Return the streaks of a run, and how often it changes its arm."""
+def record(policy: Any, world: Any, horizon: int) -> tuple[Replay, int]:
+    """Return what plays the streaks of a run again, and how often it changes its arm."""
     recorder = Recorder(policy)
     notes = fresh_record(world, horizon)
     rng = np.random.default_rng(1)
     engine.run(recorder, engine.Game(world, horizon, True, rng, np.zeros(1, np.int64)), notes)
     streaks = np.array([(*each[:5], each.gains) for each in recorder.streaks])
-    return streaks, int((np.diff(streaks[:, 0]) != 0).sum())
+    credits = np.array([(each.spare, each.earned) for each in recorder.streaks])
+    return Replay(streaks, credits), int((np.diff(streaks[:, 0]) != 0).sum())
 
 
 def fresh_record(world: Any, horizon: int) -> engine.RunRecord:
@@ -99,8 +102,8 @@ def fresh_record(world: Any, horizon: int) -> engine.RunRecord:
 
 def profile(name: str, policy: Any, world: Any, horizon: int, runs: int) -> list[Row]:
     """Return what a plan of the policy takes, and what of it is not the decision."""
-    streaks, changes = record(policy, world, horizon)
-    replay, rng = Replay(streaks), np.random.default_rng(2)
+    replay, changes = record(policy, world, horizon)
+    rng = np.random.default_rng(2)
     most = ROUNDS * horizon
 
     def again() -> int:
@@ -130,7 +133,7 @@ def profile(name: str, policy: Any, world: Any, horizon: int, runs: int) -> list
             "",
             changes,
             "changes",
-            f"of {len(streaks):,} plans; every change needs one",
+            f"of {len(replay.streaks):,} plans; every change needs one",
         ),
     ]
 

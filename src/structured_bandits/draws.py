@@ -46,6 +46,12 @@ def draw_gamma(shape: float, rng: np.random.Generator) -> float:
     return float(rng.standard_gamma(shape))
 
 
+@named_in_c("random_standard_exponential")
+def draw_exponential(rng: np.random.Generator) -> float:
+    """Draw an exponential number with mean 1."""
+    return float(rng.standard_exponential())
+
+
 @named_in_c("random_normal")
 def draw_normal(mean: float, deviation: float, rng: np.random.Generator) -> float:
     """Draw a normal number."""

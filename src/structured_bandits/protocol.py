@@ -51,11 +51,17 @@ class Paid(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """Pull up to `length` times, as long as there are no more misses and no more gains than these."""
+    """Pull up to `length` times, as long as there are no more misses and no more gains than these.
+
+    Hits, which are rewards that are no misses, may earn further misses, or cost some if `earned` is
+    negative: after k hits, misses + spare + k * earned are allowed.
+    """
 
     length: int
     misses: int  # rewards below the highest that the world pays
     gains: int  # rewards above the least that it pays
+    spare: float = 0.0  # a part of a miss
+    earned: float = 0.0  # by each hit
 
 
 class PolicyLike(Protocol):

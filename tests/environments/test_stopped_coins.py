@@ -11,19 +11,30 @@ import pytest
 from scipy import stats
 
 import structured_bandits as sb
-from structured_bandits.environments.stopped_coins import binomial, stopped_coins
+from structured_bandits.environments.stopped_coins import Coin, binomial, run_scales, stopped_coins
 from structured_bandits.protocol import Stop
 from structured_bandits.simulation.engine import counts_gains, draw_while_few, drawing_for
 
 DRAWS = 8_000
 
 
+def coin_of(p: float) -> Coin:
+    """A coin that shows heads with probability p."""
+    heads, tails = run_scales(np.array([p]))
+    return Coin(p, float(heads[0]), float(tails[0]))
+
+
 def law_while(stop: Stop, p: float) -> dict[tuple[int, int], float]:
-    """The law of (pulls, ones) of one who stops at too many zeros or too many ones, by all sequences."""
+    """The law of (pulls, ones) of one who stops at too many zeros or too many ones, by all sequences.
+
+    Ones may earn further zeros, or cost some.
+    """
     law: dict[tuple[int, int], float] = {}
     for rewards in itertools.product((0, 1), repeat=stop.length):
         made = ones = 0
-        while made < stop.length and ones <= stop.gains and made - ones <= stop.misses:
+        while made < stop.length and ones <= stop.gains:
+            if made - ones > stop.misses + stop.spare + ones * stop.earned:
+                break
             ones += rewards[made]
             made += 1
         weight = p ** sum(rewards) * (1 - p) ** (stop.length - sum(rewards))
@@ -54,18 +65,28 @@ def p_value(seen: Counter[Any], law: dict[Any, float]) -> float:
         (Stop(13, 9, 3), 0.3),
         (Stop(15, 5, 9), 0.5),  # both limits are met
         (Stop(14, 3, 3), 0.5),  # less than 14 pulls are possible
-        (Stop(12, 0, 12), 0.7),  # runs, one by one
-        (Stop(12, 0, 12), 0.9),  # and by a logarithm
+        (Stop(12, 0, 12), 0.7),  # runs
+        (Stop(12, 0, 12), 0.9),
         (Stop(12, 12, 0), 0.1),
         (Stop(12, 0, 3), 0.9),
         (Stop(9, 2, 2), 0.0),
         (Stop(9, 2, 2), 1.0),
         (Stop(9, 0, 9), 1.0),
+        (Stop(9, 9, 0), 0.0),
+        (Stop(13, 0, 13, 0.7, 0.15), 0.8),  # two ones earn a zero, then seven each
+        (Stop(13, 1, 13, 0.0, 0.5), 0.6),
+        (Stop(14, 2, 14, 0.5, -0.25), 0.6),  # ten ones cost all zeros, and end it
+        (Stop(14, 0, 14, 0.9, -0.1), 0.85),
+        (Stop(14, 0, 14, 0.3, -0.35), 0.85),  # a one may come, and no zero
+        (Stop(13, 1, 4, 0.5, 0.25), 0.7),  # the fifth one ends it, too
+        (Stop(9, 1, 9, 0.5, 0.25), 0.0),
+        (Stop(9, 1, 9, 0.5, 0.25), 1.0),
+        (Stop(9, 1, 9, 0.5, -0.375), 1.0),
     ],
 )
 def test_coins_stop_as_if_thrown_one_by_one(stop: Stop, p: float) -> None:
     rng = np.random.default_rng([stop.length, stop.misses])
-    seen = Counter(stopped_coins(p, stop, rng) for _ in range(DRAWS))
+    seen = Counter(stopped_coins(coin_of(p), stop, rng) for _ in range(DRAWS))
     law = law_while(stop, p)
     assert sum(law.values()) == pytest.approx(1.0)
     assert p_value(seen, law) > 1e-4
@@ -78,7 +99,7 @@ def test_coins_stop_as_if_thrown_one_by_one(stop: Stop, p: float) -> None:
 def test_long_blocks_stop_by_a_negative_binomial_law(stop: Stop, p: float) -> None:
     """With one limit the stop is known in closed form; it is drawn by a beta number here."""
     rng = np.random.default_rng(stop.length)
-    drawn = np.array([stopped_coins(p, stop, rng) for _ in range(DRAWS)])
+    drawn = np.array([stopped_coins(coin_of(p), stop, rng) for _ in range(DRAWS)])
     pulls, ones = drawn[:, 0], drawn[:, 1]
     limit, rarer, rare = (
         (stop.misses, 1.0 - p, pulls - ones) if stop.misses < stop.gains else (stop.gains, p, ones)
@@ -126,6 +147,8 @@ def test_a_tape_counts_misses_and_gains() -> None:
     assert tape.draw_while(0, 0, Stop(7, 7, 2), rng) == (3, 2.5, 2.25)  # 0.5 is a gain, too
     assert tape.draw_while(0, 3, Stop(4, 4, 0), rng) == (2, 1.0, 1.0)
     assert tape.draw_while(0, 0, Stop(5, 5, 5), rng) == (5, 3.5, 3.25)
+    assert tape.draw_while(0, 0, Stop(7, 0, 7, 0.5, 0.5), rng) == (4, 2.5, 2.25)  # a 1 earns a miss
+    assert tape.draw_while(0, 0, Stop(7, 2, 7, 0.0, -0.75), rng) == (3, 2.5, 2.25)
     assert (tape.least_paid(), tape.most_paid()) == (0.0, 1.0)
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from structured_bandits.planning.confidence import Prospect
 from structured_bandits.planning.intervals import Hoeffding
-from structured_bandits.planning.leads import lead_drift
 from structured_bandits.planning.tangents import (
     FOREVER,
     Tangents,
@@ -27,7 +26,6 @@ from structured_bandits.planning.tangents import (
     pulls_unreached,
     tangents,
 )
-from structured_bandits.policies.ucb import lead_length
 
 MP = mpmath.MPContext()
 MP.dps = 40
@@ -146,27 +144,3 @@ def test_means_outside_the_rewards_are_reached_at_the_start_if_at_all() -> None:
     at = tangents(Prospect(9, 100, 1.0, Hoeffding(math.log(10.0)), 0.0, 1.0), 2, 2.0)
     assert at.mean + at.radius > 1.5
     assert limits_for(at, 50.0).unreached_high >= at.mean + at.radius
-
-
-def test_a_lead_lasts_as_long_as_it_says() -> None:
-    """Whatever comes: misses pay the least, other rewards no less than the mean."""
-    rng = np.random.default_rng(2)
-    stopping = 0
-    for _ in range(CASES):
-        at, _ = draw(rng)
-        widest = float(at.pulls**-0.5 * 10 ** rng.uniform(-1.0, 2.0))
-        root = math.sqrt(at.budget)
-        drift = lead_drift(root, at.pulls**-0.5, widest, int(at.pulls), at.growth)
-        miss = at.mean - at.bottom
-        lead = float((miss + drift) / at.pulls * 10 ** rng.uniform(-1.0, 5.0))
-        length, misses = lead_length(lead * at.pulls, miss, drift, at.top - at.bottom)
-        stopping += misses < length - 1
-        for j in {0, min(1, int(length)), int(length) // 2, int(length)}:
-            zeros = min(j, int(misses))
-            total = MP.mpf(at.total) + (j - zeros) * MP.mpf(at.mean) + zeros * MP.mpf(at.bottom)
-            after = After(at, j)
-            index = total / (MP.mpf(at.pulls) + j) + after.radius
-            others = MP.mpf(at.mean) + at.radius - lead
-            others += widest * (MP.sqrt(after.budget) - MP.sqrt(After(at, 0).budget))
-            assert index >= others - MP.mpf(10) ** -12, (at, j, zeros)
-    assert stopping > 100

@@ -229,7 +229,7 @@ def test_a_very_long_run_of_sae() -> None:
 def test_no_bar_unless_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     sb.simulate(sb.UCB(R), WORLD, 100, runs=2)
     assert capfd.readouterr().err == ""
-    sb.simulate(sb.UCB(R), WORLD, 200_000, runs=200, progress=True)
+    sb.simulate(sb.UCB(R), WORLD, 200_000, runs=200, progress=True, planning=False)
     assert "simulating" in capfd.readouterr().err
 
 

@@ -23,6 +23,7 @@ CASES: dict[str, tuple[list[tuple[float, ...]], Callable[..., Any]]] = {
         lambda rng, share, count: rng.binomial(count, share),
     ),
     "draw_gamma": ([(shape,) for shape in SHAPES], lambda rng, shape: rng.standard_gamma(shape)),
+    "draw_exponential": ([()], lambda rng: rng.standard_exponential()),
     "draw_normal": (
         [(mean, deviation) for mean in (-3.0, 0.0, 1e9) for deviation in (0.0, 0.1, 7.0)],
         lambda rng, mean, deviation: rng.normal(mean, deviation),
@@ -34,6 +35,8 @@ CASES: dict[str, tuple[list[tuple[float, ...]], Callable[..., Any]]] = {
 def compiled_draws(name: str, arity: int) -> Any:
     """Return a compiled loop over draws of this name."""
     draw = getattr(draws, name)
+    if arity == 0:
+        return njit(lambda rng, times: [draw(rng) for _ in range(times)])
     if arity == 1:
         return njit(lambda rng, first, times: [draw(first, rng) for _ in range(times)])
     return njit(lambda rng, first, second, times: [draw(first, second, rng) for _ in range(times)])

@@ -10,16 +10,17 @@ from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
 from structured_bandits.draws import draw_binomial
 from structured_bandits.environments.base import Range, RangedWorld, checked_in_range, shares_of
-from structured_bandits.environments.negative_binomial import ones_before
-from structured_bandits.environments.stopped_coins import stopped_coins, taken_back
+from structured_bandits.environments.stopped_coins import Coin, run_scales, stopped_coins
 from structured_bandits.protocol import Paid, Stop
-
-FEW = 64  # pulls that are taken back as fast as a stop is drawn
 
 
 class _Bernoulli(NamedTuple):
     means: Floats
     shares: Floats  # the probabilities of the high reward
+    high_runs: (
+        Floats  # what runs of high rewards are drawn by, and those of low ones (`run_scales`)
+    )
+    low_runs: Floats
     bottom: float
     top: float
 
@@ -38,7 +39,8 @@ class Bernoulli(RangedWorld, _Bernoulli):
     def __new__(cls, means: Any, reward_range: Range = (0.0, 1.0)) -> Bernoulli:
         """Check the means."""
         vector, (bottom, top) = checked_in_range(means, reward_range)
-        return super().__new__(cls, vector, shares_of(vector, bottom, top), bottom, top)
+        shares = shares_of(vector, bottom, top)
+        return super().__new__(cls, vector, shares, *run_scales(shares), bottom, top)
 
     @property
     def family(self) -> str:
@@ -56,28 +58,13 @@ class Bernoulli(RangedWorld, _Bernoulli):
     def draw_until(
         self, arm: int, pulls: int, count: int, misses: int, rng: np.random.Generator
     ) -> Paid:
-        """Pull until there are more than `misses` low rewards, at most `count` times.
-
-        All pulls are drawn at once. If they have too many misses, the stop came before the last pull.
-        Where few pulls are likely to be in excess, they are taken back one by one; otherwise the stop
-        is drawn anew, given that it came in time (docs/planning.md 1.3). Which of the two ways is taken
-        must not depend on what was drawn.
-        """
-        share = self.shares[arm]
-        ones = high_rewards(share, count, rng)
-        if count - ones <= misses:
-            return paid_for(count, ones, self.bottom, self.top)
-        if (count - FEW) * (1.0 - share) < misses + 1:
-            made = taken_back(count, count - ones, misses, rng)
-            return paid_for(made, float(made - misses - 1), self.bottom, self.top)
-        before = ones_before(misses + 1, share, rng)
-        while misses + 1 + before > count:
-            before = ones_before(misses + 1, share, rng)
-        return paid_for(misses + 1 + before, float(before), self.bottom, self.top)
+        """Pull until there are more than `misses` low rewards, at most `count` times."""
+        return self.draw_while(arm, pulls, Stop(count, misses, count, 0.0, 0.0), rng)
 
     def draw_while(self, arm: int, pulls: int, stop: Stop, rng: np.random.Generator) -> Paid:
         """Pull until there are more low or more high rewards than `stop` allows, or enough pulls."""
-        made, ones = stopped_coins(self.shares[arm], stop, rng)
+        coin = Coin(self.shares[arm], self.high_runs[arm], self.low_runs[arm])
+        made, ones = stopped_coins(coin, stop, rng)
         return paid_for(made, float(ones), self.bottom, self.top)
 
     def least_paid(self) -> float:

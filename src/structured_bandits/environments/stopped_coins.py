@@ -1,7 +1,8 @@
 """Coins thrown until there are too many heads or too many tails, in a time that hardly grows with them.
 
 All throws are drawn at once, by a binomial number. If they have too many tails, the throw at which to
-stop is drawn given that number: all orders of the throws are equally likely (docs/planning.md 1.4).
+stop is drawn given that number: all orders of the throws are equally likely (docs/planning.md 1.3). Only
+where heads earn further tails is a run of heads drawn for each of the tails (docs/planning.md 1.4).
 
 The binomial numbers are drawn by methods that need no set-up, as each plan has another number of throws:
 one uniform number each for a few throws, inversion if the rarer side is expected less than ten times,
@@ -13,32 +14,57 @@ that plans have; blocks that cannot stop are drawn by them (`Bernoulli.draw`).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
-from structured_bandits.draws import draw_gamma
+from structured_bandits.draws import draw_exponential, draw_gamma
 from structured_bandits.protocol import Stop
 
 FEW = 8  # throws that are drawn fastest one by one
 SOME = 32.0  # throws that are taken back as fast as the stop is drawn
-LONG_RUNS = 0.85  # a share from which on runs are drawn fastest by a logarithm
+FOR_EVER = 1e300  # a number of throws
 SMALL = 10.0  # expected heads up to which inversion is faster, and rejection not valid
 
 
+class Coin(NamedTuple):
+    """A coin: how likely heads are, and what its runs are drawn by (`run_scales`)."""
+
+    share: float  # of heads
+    heads: float
+    tails: float
+
+
+def run_scales(shares: Floats) -> tuple[Floats, Floats]:
+    """Return by which numbers runs of heads and of tails are drawn, of coins with these shares of heads.
+
+    What comes with probability q shows at least k times in a row with probability q^k, which is the
+    probability that an exponential number is at least -k log(q). So that number times -1 / log(q),
+    rounded down, is the length of a run.
+    """
+    with np.errstate(divide="ignore"):
+        heads, tails = -np.log(shares), -np.log1p(-shares)
+    return 1.0 / np.maximum(heads, 1.0 / FOR_EVER), 1.0 / np.maximum(tails, 1.0 / FOR_EVER)
+
+
 @compilable
-def stopped_coins(share: float, stop: Stop, rng: np.random.Generator) -> tuple[int, int]:
-    """Throw a coin that shows heads with probability `share`; return how many throws and heads.
+def stopped_coins(coin: Coin, stop: Stop, rng: np.random.Generator) -> tuple[int, int]:
+    """Throw a coin until there are more tails or heads than `stop` allows; return throws and heads.
 
     Misses are tails and gains are heads. After misses + gains + 1 throws one of them is exceeded; up to
     then not both can be.
     """
-    count = min(stop.length, stop.misses + stop.gains + 1)
+    if stop.earned != 0.0:
+        return _run_by_run(coin.heads, stop, rng)
+    share = coin.share
+    count = min(stop.length, stop.misses + min(stop.gains, stop.length) + 1)
     if stop.misses == 0:
-        heads = run_length(share, count, rng)
+        heads = run_length(coin.heads, count, rng)
         return min(heads + 1, count), heads
     if stop.gains == 0:
-        tails = run_length(1.0 - share, count, rng)
+        tails = run_length(coin.tails, count, rng)
         return (tails + 1, 1) if tails < count else (count, 0)
     if count <= FEW:
         return _one_by_one(share, count, stop, rng)
@@ -63,20 +89,35 @@ def _one_by_one(share: float, count: int, stop: Stop, rng: np.random.Generator) 
 
 
 @compilable
-def run_length(share: float, count: int, rng: np.random.Generator) -> int:
-    """Draw how many throws, at most `count`, show heads before the first that shows tails.
+def _run_by_run(heads: float, stop: Stop, rng: np.random.Generator) -> tuple[int, int]:
+    """Throw run by run of heads, each of which ends with tails; heads earn further tails, or cost some.
 
-    Heads come with probability `share`; long runs are drawn by one logarithm.
+    `left` is how many tails more are allowed; there is another throw as long as it is not negative.
     """
-    if share < LONG_RUNS:
-        made = 0
-        while made < count and rng.random() < share:
-            made += 1
-        return made
-    if share >= 1.0:
-        return count
-    length = math.log(1.0 - rng.random()) / math.log(share)
-    return int(min(length, float(count)))
+    left = stop.misses + stop.spare
+    gains = min(stop.gains, stop.length)
+    made = 0
+    tails = 0
+    while True:
+        most = min(stop.length, gains + 1 + tails) - made
+        if stop.earned < 0.0:
+            most = int(min(float(most), 1.0 + left / -stop.earned))
+        run = run_length(heads, most, rng)
+        made += run
+        left += run * stop.earned
+        if run == most:
+            return made, made - tails
+        made += 1
+        tails += 1
+        left -= 1.0
+        if left < 0.0 or made == stop.length:
+            return made, made - tails
+
+
+@compilable
+def run_length(scale: float, count: int, rng: np.random.Generator) -> int:
+    """Draw how many throws of a run come before it ends, at most `count` (`run_scales`)."""
+    return int(min(draw_exponential(rng) * scale, float(count)))
 
 
 @compilable

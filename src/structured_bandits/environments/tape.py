@@ -85,10 +85,12 @@ class Tape(World, _Tape):
     def draw_while(self, arm: int, pulls: int, stop: Stop, rng: np.random.Generator) -> Paid:
         """Read until there are more misses or more gains than `stop` allows, or enough pulls."""
         totals = self.totals[arm]
+        allowed = stop.misses + stop.spare
         made = misses = gains = 0
-        while made < stop.length and misses <= stop.misses and gains <= stop.gains:
+        while made < stop.length and misses <= allowed and gains <= stop.gains:
             reward = totals[pulls + made + 1] - totals[pulls + made]
             misses += reward < self.most
+            allowed += stop.earned if reward >= self.most else 0.0
             gains += reward > self.least
             made += 1
         return self.draw(arm, pulls, made, rng)

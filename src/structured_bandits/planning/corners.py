@@ -20,7 +20,7 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.streaks import NO_LIMIT, Streak
+from structured_bandits.planning.streaks import Streak, streak_until
 
 
 class Reach(NamedTuple):
@@ -88,4 +88,4 @@ def longest_reach(
 def stopping_streak(arm: int, reach: Reach, top: float) -> Streak:
     """Return this pull and those of a reach; `top` is the highest reward of the range."""
     surely = 1 + min(reach.length, reach.misses)
-    return Streak(arm, surely, 1 + reach.length, reach.misses, 0, top, NO_LIMIT)
+    return streak_until(arm, surely, 1 + reach.length, reach.misses, top)

@@ -16,7 +16,7 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.streaks import NO_LIMIT, Streak, certain_streak
+from structured_bandits.planning.streaks import Streak, certain_streak, streak_until
 from structured_bandits.protocol import Now
 from structured_bandits.records import Record
 
@@ -229,4 +229,4 @@ def agreed_streak(
     if misses >= further:
         return certain_streak(arm, 1 + further, 0)
     surely = 1 + max(misses, int(min(certain, length)))
-    return Streak(arm, surely, 1 + further, misses, 0, rewards.top, NO_LIMIT)
+    return streak_until(arm, surely, 1 + further, misses, rewards.top)

@@ -31,7 +31,7 @@ from structured_bandits.planning.envelopes import (
     write_upper_tail,
 )
 from structured_bandits.planning.proposals import arm_of_proposals
-from structured_bandits.planning.streaks import NO_LIMIT, Streak, certain_streak
+from structured_bandits.planning.streaks import Streak, certain_streak, streak_until
 
 NOT_WAITING = -1
 LOG_TWO = math.log(2.0)
@@ -208,9 +208,8 @@ def leader_streak(
     quiet.wait[0] = decided + rng.geometric(quiet.envelopes.chance[0]) - 1
     length = min(quiet.wait[0], limit)
     misses = quiet.misses[0]
-    return Streak(
-        int(quiet.envelopes.leader[0]), min(length, misses), length, misses - 1, 0, top, NO_LIMIT
-    )
+    leader = int(quiet.envelopes.leader[0])
+    return streak_until(leader, min(length, misses), length, misses - 1, top)
 
 
 @compilable

@@ -72,4 +72,4 @@ def stopping_streak(arm: int, further: int, shares: Shares, tries: Tries) -> Str
             tries.lengths[arm] = -tries.waits[arm]
     misses = int(shares.misses * further)
     gains = int(shares.gains * further)
-    return Streak(arm, 1 + min(misses, gains), 1 + further, misses, 0, -math.inf, gains)
+    return Streak(arm, 1 + min(misses, gains), 1 + further, misses, 0, -math.inf, gains, 0.0, 0.0)

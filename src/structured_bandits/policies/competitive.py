@@ -20,12 +20,21 @@ from structured_bandits.planning.confidence import (
     Prospect,
     fresh_box,
     fresh_data,
+    radius_growth,
     width_budget,
     write_box,
 )
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
-from structured_bandits.planning.leads import highest_index
+from structured_bandits.planning.leads import (
+    Lead,
+    Leader,
+    Rivals,
+    highest_index,
+    lead_streak,
+    lost_at_once,
+    near_future,
+)
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.planning.watches import NO_ARM, SEVERAL
 from structured_bandits.policies.base import (
@@ -36,7 +45,6 @@ from structured_bandits.policies.base import (
     widths_of,
 )
 from structured_bandits.policies.index_policy import note_mean, take_in
-from structured_bandits.policies.ucb import lead_streak
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.structures.questions import CompetitiveCells, forget_history
 
@@ -162,8 +170,24 @@ def highest_by_radius(
     if contest.size == 1:
         streak = certain_streak(leader.arm, contest.prospect.limit, 0)
     else:
-        streak = lead_streak(leader, state.data, contest.prospect, math.log(contest.prospect.t + 1))
+        streak = leader_streak(leader, state.data, contest.prospect)
     return while_competitive(policy, state, contest, streak)
+
+
+@compilable
+def leader_streak(leader: Leader, data: Data, prospect: Prospect) -> Streak:
+    """Pull the leader while it surely leads."""
+    t, limit, factor, level, bottom, top = prospect
+    root, pulls = math.sqrt(level.budget), data.pulls[leader.arm]
+    mean = data.sums[leader.arm] / pulls
+    fall = 0.5 * root / math.sqrt(pulls)
+    lead = Lead(leader.arm, pulls, leader.lead * pulls, mean - bottom, top - mean, fall)
+    if lost_at_once(lead):
+        return certain_streak(leader.arm, 1, 0)
+    growth = root * radius_growth(t + 1.0, level.budget / factor)
+    always = Rivals(growth * leader.widest * pulls, limit - 1.0)
+    near = Rivals(always.rise, near_future(pulls, math.inf, limit))
+    return lead_streak(lead, always, near, top)
 
 
 @compilable
@@ -202,6 +226,5 @@ def while_competitive(
         return streak
     prospect = Prospect(t, streak.length, factor, level, bottom, top)
     length = cells.competitive_length(arm, state.competition.found, prospect, data, work)
-    return Streak(
-        arm, min(streak.surely, length), length, streak.misses, 0, streak.hit, streak.gains
-    )
+    _, surely, _, misses, _, hit, gains, spare, earned = streak
+    return Streak(arm, min(surely, length), length, misses, 0, hit, gains, spare, earned)

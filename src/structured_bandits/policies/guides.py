@@ -20,7 +20,7 @@ from structured_bandits.planning.fits import (
 )
 from structured_bandits.planning.intervals import RELATIVE_ERROR
 from structured_bandits.planning.kl import coin_divergence, kl_upper
-from structured_bandits.planning.streaks import NO_LIMIT, Streak, certain_streak
+from structured_bandits.planning.streaks import Streak, certain_streak, streak_until
 from structured_bandits.protocol import Now
 from structured_bandits.records import Record
 
@@ -204,4 +204,4 @@ class ArmGuide(Record, _ArmGuide):
         misses = int(min(max(room, 0.0), length))
         if misses >= further:
             return certain_streak(arm, 1 + further, 0)
-        return Streak(arm, 1 + misses, 1 + further, misses, 0, self.top, NO_LIMIT)
+        return streak_until(arm, 1 + misses, 1 + further, misses, self.top)

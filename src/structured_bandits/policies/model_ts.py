@@ -12,7 +12,7 @@ from structured_bandits.checks import checked_above
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.posterior_draws import PlanMemory, Sampling, fresh_plan_memory
-from structured_bandits.planning.streaks import NO_LIMIT, Streak, certain_streak
+from structured_bandits.planning.streaks import Streak, certain_streak, streak_until
 from structured_bandits.planning.thinning import Thinning, draw_wait, end_wait, fresh_thinning
 from structured_bandits.policies.base import (
     GivenRange,
@@ -124,7 +124,7 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
         further = min(draw_wait(state.thinning, bound, rng), found.reach.length)
         misses = found.reach.misses
         surely = 1 + min(further, misses)
-        return Streak(drawn.arm, surely, 1 + further, misses, 0, self.top, NO_LIMIT)
+        return streak_until(drawn.arm, surely, 1 + further, misses, self.top)
 
     def end_streak(self, state: ModelTSState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards, to the data and to the posterior."""

@@ -11,15 +11,20 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.planning.confidence import (
     Data,
-    Prospect,
     fresh_data,
     radius_growth,
     width_budget,
 )
 from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding, Intervals
 from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
-from structured_bandits.planning.leads import Leader, lead_drift
-from structured_bandits.planning.streaks import NO_LIMIT, Streak, certain_streak
+from structured_bandits.planning.leads import (
+    Lead,
+    Rivals,
+    lead_streak,
+    lost_at_once,
+    near_future,
+)
+from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
     GivenRange,
     StreakPolicy,
@@ -42,6 +47,7 @@ class UCBState(NamedTuple):
     means: Floats  # on the scale of the intervals; inf before the first pull
     roots: Floats  # 1 / sqrt(pulls); 0 before the first pull
     playable: Ints  # all arms
+    latest: Floats  # pulls in the latest streak of each arm
 
 
 class _UCB(NamedTuple):
@@ -101,6 +107,7 @@ class UCB(StreakPolicy, _UCB):
             np.full(self.n_arms, math.inf),
             np.zeros(self.n_arms),
             np.arange(self.n_arms),
+            np.zeros(self.n_arms),
         )
 
     def restore(self, state: UCBState) -> None:
@@ -118,6 +125,7 @@ class UCB(StreakPolicy, _UCB):
         """Add the pulls and the sum of their rewards."""
         state.data.pulls[outcome.arm] += outcome.pulls
         state.data.sums[outcome.arm] += outcome.total
+        state.latest[outcome.arm] = outcome.pulls
         note_index(state, outcome.arm, self.widths)
 
 
@@ -128,65 +136,66 @@ def note_index(state: UCBState, arm: int, widths: Intervals) -> None:
     state.roots[arm] = 1.0 / math.sqrt(state.data.pulls[arm])
 
 
+class Front(NamedTuple):
+    """The arm with the highest index, that index, and the second highest."""
+
+    arm: int
+    highest: float
+    second: float
+
+
 @compilable
-def lead_length(room: float, miss: float, drift: float, width: float) -> tuple[float, float]:
-    """Return pulls and misses up to which an arm surely keeps the highest index.
-
-    With T pulls so far, j more pulls of which z are misses lower the arm's mean by at most z miss / T,
-    where `miss` is how far the least reward is below the mean, and lose no more than j drift / T
-    besides (`lead_drift`). So every pair with z miss + j drift < `room`, the lead times T, is certain
-    (docs/planning.md 7.1, 7.2). Which one is best is a guess: if the arm goes on as before, with
-    rewards at the ends of a range of `width`, j pulls bring about z misses less one deviation.
-    """
-    share = max(0.0, 1.0 - miss / width)  # of misses among the pulls, if rewards are bottom or top
-    misses = (room * share - drift) / (drift + miss * share)
-    misses = math.floor(misses + math.sqrt(misses)) if misses > 0.0 else 0.0
-    length = (room - misses * miss) / drift
-    if length < misses:  # nothing but misses may come
-        length = misses = room / (miss + drift)
-    return length, misses
-
-
-def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> Streak:
-    """Play by mean + radius: `leads.highest_index`, from numbers kept for each arm."""
-    limit = now.limit
-    log_time = math.log(now.t + 1)
-    root = math.sqrt(width_budget(policy.alpha, policy.sigma, log_time))
+def front_arm(state: UCBState, root: float) -> Front:
+    """Return the arm with the highest mean + root / sqrt(pulls), the lowest one of equals."""
     highest = second = -math.inf
-    widest = 0.0
     choice = 0
-    for arm in range(policy.n_arms):
+    for arm in range(len(state.means)):
         index = state.means[arm] + root * state.roots[arm]
-        widest = state.roots[arm] if state.roots[arm] > widest else widest
         lower = highest if index > highest else index
         choice = arm if index > highest else choice
         highest = index if index > highest else highest
         second = lower if lower > second else second
-    if limit == 1 or highest == math.inf or not math.isfinite(policy.bottom):
-        return certain_streak(choice, 1, 0)  # without pulls or bounds nothing more is certain
-    lead = highest - second - RELATIVE_ERROR * (abs(highest) + root)
-    factor = width_budget(policy.alpha, policy.sigma, 1.0)
-    level = widths.at(factor * log_time)
-    prospect = Prospect(now.t, limit, factor, level, policy.bottom, policy.top)
-    return lead_streak(Leader(choice, lead, widest), state.data, prospect, log_time)
+    return Front(choice, highest, second)
+
+
+def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> Streak:
+    """Play by mean + radius: `leads.highest_index`, from numbers kept for each arm."""
+    log_time = math.log(now.t + 1)
+    root = math.sqrt(width_budget(policy.alpha, policy.sigma, log_time))
+    arm, highest, second = front_arm(state, root)
+    if now.limit == 1 or highest == math.inf or not math.isfinite(policy.bottom):
+        return certain_streak(arm, 1, 0)  # without pulls or bounds nothing more is certain
+    if second == -math.inf:
+        return certain_streak(arm, now.limit, 0)  # there is no other arm
+    second += RELATIVE_ERROR * (abs(highest) + root)
+    pulls, mean = state.data.pulls[arm], state.means[arm]
+    room, fall = (highest - second) * pulls, 0.5 * root * state.roots[arm]
+    lead = Lead(arm, pulls, room, mean - policy.bottom, policy.top - mean, fall)
+    if lost_at_once(lead):
+        return certain_streak(arm, 1, 0)
+    growth = root * radius_growth(now.t + 1.0, log_time)
+    far = near_future(pulls, state.latest[arm], now.limit)
+    widest, rival = rivals_after(state, arm, second, root + growth * far)
+    always = Rivals(growth * widest * pulls, now.limit - 1.0)
+    near = Rivals((rival - second) / far * pulls, far)
+    return lead_streak(lead, always, near, policy.top)
 
 
 @compilable
-def lead_streak(leader: Leader, data: Data, prospect: Prospect, log_time: float) -> Streak:
-    """Pull the arm with the highest mean + radius as long as it is sure to have it."""
-    arm, lead, widest = leader
-    t, limit, _, level, bottom, top = prospect
-    if lead <= 0.0:
-        return certain_streak(arm, 1, 0)
-    pulls = data.pulls[arm]
-    miss = data.sums[arm] / pulls - bottom
-    growth = radius_growth(t + 1.0, log_time)
-    drift = lead_drift(math.sqrt(level.budget), 1.0 / math.sqrt(pulls), widest, pulls, growth)
-    room = min(lead * pulls, limit * (miss + drift))  # more than that is never used
-    length, misses = lead_length(room, miss, drift, top - bottom)
-    certain = min(room / (miss + drift), limit - 1.0)  # if there are nothing but misses
-    longest = 1 + int(min(length, limit - 1.0))
-    return Streak(arm, 1 + int(certain), longest, int(misses), 0, -math.inf, NO_LIMIT)
+def rivals_after(state: UCBState, arm: int, second: float, root: float) -> tuple[float, float]:
+    """Return the largest 1 / sqrt(pulls), and the highest index of the others when radii have grown.
+
+    It is at least `second`. On the way there it lies below the straight line from what it was, since the
+    highest of numbers that rise steadily is convex (docs/planning.md 7.2).
+    """
+    widest = 0.0
+    rival = second
+    for other in range(len(state.means)):
+        index = state.means[other] + root * state.roots[other]
+        index = index if other != arm else second
+        rival = index if index > rival else rival
+        widest = state.roots[other] if state.roots[other] > widest else widest
+    return widest, rival
 
 
 def divergence_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:

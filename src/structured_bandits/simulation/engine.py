@@ -230,8 +230,12 @@ def draw_certain(
 def draw_until_misses(
     world: StoppingWorld, streak: Streak, pulls: int, most: int, rng: np.random.Generator
 ) -> Paid:
-    """Stop after the misses, unless all pulls might be, or the highest reward is not high enough."""
-    if streak.hit > world.most_paid() or streak.gains < streak.length:
+    """Stop after the misses, unless all pulls might be.
+
+    What is certain is drawn if the highest reward is not high enough, or more than misses is counted.
+    """
+    limited = streak.gains < streak.length or streak.earned != 0.0
+    if limited or streak.hit > world.most_paid():
         return draw_certain(world, streak, pulls, most, rng)
     length = min(streak.length, most)
     if streak.misses + 1 >= length:
@@ -242,8 +246,9 @@ def draw_until_misses(
 def draw_while_few(
     world: CountingWorld, streak: Streak, pulls: int, most: int, rng: np.random.Generator
 ) -> Paid:
-    """Stop after the misses or after the gains."""
-    if streak.gains < streak.length:
-        stop = Stop(min(streak.length, most), streak.misses, streak.gains)
+    """Stop after the misses, of which hits may earn more, or after the gains."""
+    _, _, length, misses, _, hit, gains, spare, earned = streak
+    if gains < length or (earned != 0.0 and hit <= world.most_paid()):
+        stop = Stop(min(length, most), misses, gains, spare, earned)
         return world.draw_while(streak.arm, pulls, stop, rng)
     return draw_until_misses(world, streak, pulls, most, rng)

@@ -48,6 +48,8 @@ def calling(function: Callable[..., Any], symbol: str, numba: Numba) -> Callable
 
         return drawn(bits, numbers), write
 
+    if not wanted:
+        return lambda rng: call(rng.bit_generator, ())
     if len(wanted) == 1:
         return lambda first, rng: call(rng.bit_generator, (first,))
     return lambda first, second, rng: call(rng.bit_generator, (first, second))

@@ -231,16 +231,23 @@ def _check_stops(world: Any, name: str, arm: int, draws: int) -> None:
 def _check_counts(world: Any, name: str, arm: int, draws: int) -> None:
     """Does draw_while stop like one who pulls one by one and counts misses and gains?"""
     count = min(8, _longest(world))
-    for misses, gains in ((0, 2), (2, 0), (2, 3), (1, count)):
-        stop = Stop(count, misses, gains)
+    for misses, gains, spare, earned in (
+        (0, 2, 0.0, 0.0),
+        (2, 0, 0.0, 0.0),
+        (2, 3, 0.0, 0.0),
+        (1, count, 0.0, 0.0),
+        (0, count, 0.5, 0.25),
+        (1, count, 0.0, -0.4),
+    ):
+        stop = Stop(count, misses, gains, spare, earned)
         how = _how(f"world.draw_while({arm}, 0, {stop}, rng)", misses)
         rng = _generator(misses)
         with blamed(f"draw_while of {name}", how):
             stopped = [world.draw_while(arm, 0, stop, rng) for _ in range(draws)]
         by_hand = [_stopped_by_hand(world, arm, stop, rng) for _ in range(draws)]
         until = (
-            f"more than {misses} rewards below the highest or more than {gains} above the least of "
-            f"arm {arm}"
+            f"more than {misses + spare:g} rewards below the highest, {earned:+g} for each that is the "
+            f"highest, or more than {gains} above the least of arm {arm}"
         )
         _check_same_stops(f"draw_while of {name}", until, stopped, by_hand, how)
 
@@ -260,11 +267,14 @@ def _stopped_by_hand(
     world: Any, arm: int, stop: Stop, rng: np.random.Generator
 ) -> tuple[int, float, float]:
     least, highest = declared_range(world) or (-math.inf, math.inf)
-    misses = gains = pulls = 0
+    misses = hits = gains = pulls = 0
     total, squares = 0.0, 0.0
-    while pulls < stop.length and misses <= stop.misses and gains <= stop.gains:
+    while pulls < stop.length and gains <= stop.gains:
+        if misses > stop.misses + stop.spare + stop.earned * hits:
+            break
         paid = world.draw(arm, pulls, 1, rng)
         misses += paid.total < highest
+        hits += paid.total >= highest
         gains += paid.total > least
         pulls, total, squares = pulls + 1, total + paid.total, squares + paid.squares
     return pulls, total, squares
@@ -341,7 +351,9 @@ class Echo(NamedTuple):
         size = abs(state.last[0]) * 1021.0 + abs(state.last[1]) * 509.0
         number = int(size % 1e6) + now.t
         length = 1 + number % 6
-        return Streak(number % self.n_arms, length, length, number % 3, 0, -math.inf, NO_LIMIT)
+        earned = 0.25 * (number % 2)
+        arm = number % self.n_arms
+        return Streak(arm, length, length, number % 3, 0, -math.inf, NO_LIMIT, 0.5, earned)
 
     def end_streak(self, state: EchoState, outcome: Outcome) -> None:
         """Note what was paid."""
