@@ -42,16 +42,19 @@ class GridMemory(NamedTuple):
 
 def grid_of(means: Floats, prior: Floats, scale: RewardScale) -> Grid:
     """Return the grid of these models (models x arms); a prior has the logarithms of weights."""
-    columns = np.ascontiguousarray(means.T)
+    columns = np.array(means.T, order="C")
     if scale.gaussian:
         variance = scale.sigma**2
         no_walls = np.empty((0, 3), np.int64)
         return Grid(columns / variance, -0.5 * columns * columns / variance, prior, no_walls)
-    shares = (columns - scale.bottom) / scale.width
+    shares = columns  # and then the logarithms of misses: fresh memory takes as long as arithmetic
+    shares -= scale.bottom
+    shares /= scale.width
     places = np.flatnonzero((shares <= 0.0) | (shares >= 1.0))
     at_walls = shares.ravel()[places]
     shares.ravel()[places] = 0.5  # so that no logarithm is one of nothing
-    hit, miss = np.log(shares), np.log1p(-shares)
+    hit = np.log(shares)
+    miss = np.log1p(np.negative(shares, out=shares), out=shares)
     hit.ravel()[places] = np.where(at_walls == 1.0, 0.0, -math.inf)
     miss.ravel()[places] = np.where(at_walls == 0.0, 0.0, -math.inf)
     excluded = HITS * (at_walls != 1.0) + MISSES * (at_walls != 0.0)

@@ -1,8 +1,8 @@
 """The log-likelihood of the likeliest model, of many runs at once (`likeliest.py` has it of one).
 
 Too high a number is safe here, as it makes the e-value smaller; too low a one is not. But for rounding,
-the number of a table or of boxes is that of `likeliest`, and the number of a curve or a product is never
-below the maximum, and above it by at most CLOSE * (1 + |maximum|) on each cell.
+the number of a table or of boxes is that of `likeliest`. The number of a curve or a product is never
+below the maximum, and at the end of a search above it by at most CLOSE * (1 + |maximum|) on each cell.
 
 All cells of all runs are searched at once, and each takes the steps that it would take alone: a number
 does not depend on the runs beside it.
@@ -23,7 +23,7 @@ from structured_bandits.misfit.products import GroupModels
 from structured_bandits.misfit.scale import RewardScale
 
 CLOSE = 1e-14  # relatively: what a better model on a cell may add before the search ends
-STEPS = 120  # at most; halving every other time makes a cell as narrow as numbers allow
+STEPS = 120  # at most: if every other one halves, a cell gets as narrow as numbers allow
 
 
 def highest_log_likelihoods(tests: Sequence[MisfitTest], counts: Counts, totals: Floats) -> Floats:
@@ -91,13 +91,31 @@ class _Cells(NamedTuple):
         return _Cells(self.start[chosen], self.step[chosen], Counts(first[chosen], second[chosen]))
 
 
+class _Slopes(NamedTuple):
+    """Log-likelihoods at positions on cells, and their first and second derivatives."""
+
+    value: Floats
+    rise: Floats
+    bend: Floats
+
+
 class _Search(NamedTuple):
     """Where the maximum on each cell is looked for, and what is known of it."""
 
-    left: Floats  # positions
+    begin: Floats  # the positions between which models are possible
+    end: Floats
+    left: Floats  # those between which the maximum is
     right: Floats
     best: Floats  # the highest value seen
     above: Floats  # what the maximum is at most
+
+    def some(self, chosen: Ints) -> _Search:
+        """Return these of them."""
+        return _Search(*(part[chosen] for part in self))
+
+    def bound(self) -> Floats:
+        """Return what the maximum is at most; the highest value seen if there was no tangent."""
+        return np.where(self.above < math.inf, np.maximum(self.best, self.above), self.best)
 
 
 def highest_on_lines(
@@ -125,55 +143,40 @@ def _highest_on_each(scale: RewardScale, cells: _Cells, floor: Floats) -> Floats
     """
     found = np.full(len(floor), -math.inf)
     begin, end = _possible_parts(scale, cells)
-    open_ones = np.flatnonzero(begin <= end)
-    begin, end, cells = begin[open_ones], end[open_ones], cells.some(open_ones)
-    nothing = np.full(len(open_ones), math.inf)
-    search = _Search(begin, end, -nothing, nothing)
-    position, before = begin, end - begin
-    last = before
-    for number in range(STEPS):
+    searched = np.flatnonzero(begin <= end)
+    begin, end, cells = begin[searched], end[searched], cells.some(searched)
+    unknown = np.full(len(searched), math.inf)
+    search = _Search(begin, end, begin, end, -unknown, unknown)
+    search = _narrowed(search, begin, _slopes_at(scale, cells, begin))
+    position, last, before = end, end - begin, end - begin
+    for _ in range(STEPS):
         here = _slopes_at(scale, cells, position)
-        search = _narrowed(search, position, here, begin, end)
-        bound = np.where(
-            search.above < math.inf, np.maximum(search.best, search.above), search.best
-        )
-        found[open_ones] = bound
-        if number == 0:
-            position = end
-            continue
-        on = np.flatnonzero(_is_worth_more(search) & (search.above >= floor[open_ones]))
+        search = _narrowed(search, position, here)
+        found[searched] = search.bound()
+        on = np.flatnonzero(_is_worth_more(search) & (search.above >= floor[searched]))
         if not len(on):
             break
-        open_ones, begin, end, cells = open_ones[on], begin[on], end[on], cells.some(on)
-        search = _Search(*(part[on] for part in search))
-        position, last, before = _next(
-            search, position[on], _Slopes(*(part[on] for part in here)), before[on], last[on]
-        )
+        searched, cells, search = searched[on], cells.some(on), search.some(on)
+        here = _Slopes(*(part[on] for part in here))
+        following = _next(search, position[on], here, before[on])
+        before, last = last[on], np.abs(following - position[on])
+        position = following
     return found
 
 
-class _Slopes(NamedTuple):
-    """Log-likelihoods at positions on cells, and their first and second derivatives."""
-
-    value: Floats
-    rise: Floats
-    bend: Floats
-
-
-def _narrowed(
-    search: _Search, position: Floats, here: _Slopes, begin: Floats, end: Floats
-) -> _Search:
+def _narrowed(search: _Search, position: Floats, here: _Slopes) -> _Search:
     """Return what is known after a look at these positions."""
     seen = here.value > -math.inf
-    rising = np.where(seen, here.rise > 0.0, position - begin < end - position)
+    inwards = position - search.begin < search.end - position  # if rounding leads out of the range
+    rising = np.where(seen, here.rise > 0.0, inwards)
     far = np.where(rising, search.right, search.left)
     with np.errstate(invalid="ignore"):
         tangent = np.where(seen, here.value + here.rise * (far - position), math.inf)
-    return _Search(
-        np.where(rising, position, search.left),
-        np.where(rising, search.right, position),
-        np.maximum(search.best, here.value),
-        np.fmin(search.above, tangent),
+    return search._replace(
+        left=np.where(rising, position, search.left),
+        right=np.where(rising, search.right, position),
+        best=np.maximum(search.best, here.value),
+        above=np.fmin(search.above, tangent),
     )
 
 
@@ -184,20 +187,17 @@ def _is_worth_more(search: _Search) -> Flags:
     return (more | (search.best == -math.inf)) & (search.left < search.right)
 
 
-def _next(
-    search: _Search, position: Floats, here: _Slopes, before: Floats, last: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return where to look next, and the lengths of the last step and of this one.
+def _next(search: _Search, position: Floats, here: _Slopes, before: Floats) -> Floats:
+    """Return where to look next.
 
-    It is Newton's step, unless that leads out of what is left or is more than half of the step before
-    the last: then what is left is halved.
+    That is where Newton's step leads, unless this is out of what is left or the step is more than half
+    of the one `before` the last: then what is left is halved.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         newton = position - here.rise / here.bend
         good = (newton > search.left) & (newton < search.right)
         good &= np.abs(newton - position) < 0.5 * before
-    chosen = np.where(good, newton, 0.5 * (search.left + search.right))
-    return chosen, np.abs(chosen - position), last
+    return np.where(good, newton, 0.5 * (search.left + search.right))
 
 
 def _possible_parts(scale: RewardScale, cells: _Cells) -> tuple[Floats, Floats]:

@@ -70,7 +70,7 @@ def log_e_values(
     counts = counts_of(scale, pulls, sums)
     mixed = log_mixtures(scale, counts)
     together = max(1, min(len(pulls), AT_ONCE // max(map(_size, tests))))
-    memory = np.empty((2, together, *tests[0].grid.per_hit.shape))
+    memory = np.empty((together, *tests[0].grid.per_hit.shape))
     log_e = np.empty(len(pulls))
     for start in range(0, len(pulls), together):
         some = slice(start, start + together)
@@ -114,8 +114,8 @@ def _looked_at(tests: Sequence[MisfitTest], seen: _Seen, memory: Floats) -> Floa
     counts, mixed = seen
     each = [*tests] * len(mixed) if len(tests) == 1 else tests  # run by run
     walls = _walls([test.grid for test in each])
-    own, spare = memory[:, : len(mixed)]
-    _write_own([test.grid for test in tests], counts, own, spare)
+    own = memory[: len(mixed)]
+    _write_own([test.grid for test in tests], counts, own)
     own[walls.run, walls.arm, walls.model] = 0.0
     totals = own.sum(axis=1)
     weighted = totals + [test.grid.prior for test in tests]
@@ -132,7 +132,7 @@ def _looked_at(tests: Sequence[MisfitTest], seen: _Seen, memory: Floats) -> Floa
     return np.where(highest == -math.inf, math.inf, against - highest)
 
 
-def _write_own(grids: Sequence[Grid], counts: Counts, own: Floats, spare: Floats) -> None:
+def _write_own(grids: Sequence[Grid], counts: Counts, own: Floats) -> None:
     """Write the log-likelihoods of each arm's rewards (runs x arms x models), as `grid.write_own` does.
 
     At walls anything may be written.
@@ -141,12 +141,12 @@ def _write_own(grids: Sequence[Grid], counts: Counts, own: Floats, spare: Floats
     with np.errstate(invalid="ignore"):
         if len(grids) == 1:
             np.multiply(grids[0].per_hit, first, out=own)
-            np.multiply(grids[0].per_miss, second, out=spare)
-        else:
-            for run, grid in enumerate(grids):
-                np.multiply(grid.per_hit, first[run], out=own[run])
-                np.multiply(grid.per_miss, second[run], out=spare[run])
-        own += spare
+            own += grids[0].per_miss * second
+            return
+        misses = np.empty(own.shape[1:])
+        for run, grid in enumerate(grids):
+            np.multiply(grid.per_hit, first[run], out=own[run])
+            own[run] += np.multiply(grid.per_miss, second[run], out=misses)
 
 
 class _Walls(NamedTuple):
