@@ -12,7 +12,7 @@ from oracles.structures import exact
 from scipy.optimize import minimize_scalar
 
 from structured_bandits.misfit import highest
-from structured_bandits.misfit.likeliest import Counts
+from structured_bandits.misfit.likeliest import BoxModels, Counts
 from structured_bandits.misfit.scale import RewardScale, log_likelihood
 
 UNIT = RewardScale(False, 0.0, 1.0, 0.5, np.empty(0))
@@ -63,6 +63,13 @@ CASES: dict[str, tuple[Any, ...]] = {
     "maximum next to the start": (UNIT, [0.0], [1.0], [1], [10**9]),
     "maximum next to the end": (UNIT, [0.0], [1.0], [10**9], [1]),
     "two arms that pull hard": (UNIT, [0.001, 0.999], [0.999, 0.001], [10**6, 10**6], [3, 3]),
+    "more than a hundred of Newton's steps, if none were halved": (
+        UNIT,
+        [0.9999999999709975, 0.059004722726722],
+        [2.415581607615293e-12, 0.9981143288787011],
+        [658149318, 1],
+        [7, 72],
+    ),
     "nearly flat": (UNIT, [0.5, 0.3], [0.5 + 1e-12, 0.3], [600, 300], [500, 700]),
     "one model": (UNIT, [0.5, 0.3], [0.5, 0.3], [600, 300], [500, 700]),
     "a step as small as numbers get": (UNIT, [0.0], [5e-324], [0], [700]),
@@ -156,6 +163,15 @@ def test_a_search_that_is_cut_short_is_too_high_and_never_too_low(
     possible = short > -math.inf  # three looks may all be at models that exclude what was seen
     assert (short >= full - slack)[possible].all()
     assert (short > full + 1e-6)[possible].any()
+
+
+def test_boxes_outside_the_range_exclude_every_reward() -> None:
+    """Also rewards of 1 only, for which a box at the end of the range would be perfect."""
+    boxes = BoxModels(np.array([[1.2, 0.2], [0.1, 0.3]]), np.array([[1.4, 0.4], [0.2, 0.6]]))
+    for first, second in (([5.0, 2.0], [0.0, 4.0]), ([0.0, 2.0], [0.0, 4.0])):
+        counts = Counts(np.array(first), np.array(second))
+        expected = boxes.likeliest(UNIT, counts, np.empty(0)).log_likelihood
+        assert math.isclose(highest._highest_in_boxes(UNIT, boxes, counts), expected)
 
 
 def test_searches_take_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:

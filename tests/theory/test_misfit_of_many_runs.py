@@ -242,10 +242,12 @@ def test_terms_that_are_left_out_do_not_matter() -> None:
         assert abs(found[run] - expected) < 4e-12  # numbers about 10,000 are 2e-12 apart
 
 
-def test_no_terms_at_all() -> None:
-    terms = np.array([[-math.inf, -math.inf], [-3.0, -math.inf], [-math.inf, -math.inf]])
-    found = many._log_sums(terms, np.array([2]), np.array([-7.0]))
-    np.testing.assert_array_equal(found, [-math.inf, -3.0, -7.0])
+def test_runs_without_terms() -> None:
+    """One has nothing at all, two have another term only, before and after a run that has terms."""
+    none = [-math.inf, -math.inf]
+    terms = np.array([none, none, [-3.0, -math.inf], none])
+    found = many._log_sums(terms, np.array([1, 3]), np.array([-9.0, -7.0]))
+    np.testing.assert_array_equal(found, [-math.inf, -9.0, -3.0, -7.0])
 
 
 def test_a_prior_that_excludes_models() -> None:
