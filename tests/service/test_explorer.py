@@ -10,7 +10,7 @@ from support.explorer_cases import CURVE, FOUR, SHOP, STRUCTURES
 
 import structured_bandits as sb
 from structured_bandits.errors import ParameterError, StructureError
-from structured_bandits.misfit.quick import QuickLook
+from structured_bandits.misfit.many import e_values
 from structured_bandits.service.explorer.apart import telling_arms
 from structured_bandits.service.explorer.choice import Choice, query_of, read_choice
 from structured_bandits.service.explorer.explorer import Explorer
@@ -86,9 +86,8 @@ def test_the_alarm_rings_about_when_it_is_told(
     rng, step = np.random.default_rng(7), max(1, found.alarm.in_turn // structure.n_arms // 15)
     rang = []
     for _ in range(30):
-        looks = QuickLook(explorer.test)
-        pulls, sums = np.zeros(structure.n_arms, np.int64), np.zeros(structure.n_arms)
-        while looks.log_e(pulls, sums) < math.log(1e4):
+        pulls, sums = np.zeros((1, structure.n_arms), np.int64), np.zeros((1, structure.n_arms))
+        while e_values(explorer.test, pulls, sums) < 1e4:
             pulls, sums = pulls + step, sums + rng.binomial(step, found.means)
         rang.append(int(pulls.sum()))
     low, high = np.percentile(rang, [25, 75])

@@ -10,8 +10,7 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.misfit.build import misfit_test
-from structured_bandits.misfit.e_value import e_value_of
-from structured_bandits.misfit.quick import QuickLook
+from structured_bandits.misfit.many import e_values
 from structured_bandits.simulation import cases
 from structured_bandits.simulation.cases import Draw, Drawn, Setting, draw_rng, drawn_together
 
@@ -67,6 +66,6 @@ def test_results_do_not_depend_on_how_many_are_drawn_ahead(
         np.testing.assert_array_equal(getattr(ahead, key)["UCB"], getattr(alone, key)["UCB"])
     for run in range(9):
         structure = RandomTables(ahead=False)(draw_rng(3, run))[0]["UCB"].structure
-        look = QuickLook(misfit_test(structure, 0.0, 1.0, 0.5))
-        expected = e_value_of(look.log_e(ahead.pulls["UCB"][run], ahead.sums["UCB"][run]))
+        test, row = misfit_test(structure, 0.0, 1.0, 0.5), slice(run, run + 1)
+        (expected,) = e_values(test, ahead.pulls["UCB"][row], ahead.sums["UCB"][row])
         assert ahead.e_values["UCB"][run] == expected

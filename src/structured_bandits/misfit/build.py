@@ -42,7 +42,7 @@ def misfit_test(
     listed = not line.length.any()  # a table
     if listed and line.first.size > MOST_ENTRIES:
         return None  # before anything of its size is computed
-    scale = reward_scale(bottom, top, sigma, _ranges_on(line))
+    scale = reward_scale(bottom, top, sigma, lambda: _ranges_on(line))
     if listed:
         return _test(scale, line.first, TableModels(len(line.first)), _prior(structure, line))
     return _test(scale, models_on(line, GRID), LineModels(line.first, line.last))
@@ -57,9 +57,12 @@ def _ranges_on(line: ModelLines) -> Floats:
 
 
 def _test(scale: RewardScale, means: Floats, models: Any, weights: Any = None) -> MisfitTest:
-    shares = np.full(len(means), 1.0) if weights is None else np.asarray(weights, np.float64)
-    with np.errstate(divide="ignore"):
-        prior = np.log(shares) - math.log(shares.sum())
+    if weights is None:
+        prior = np.full(len(means), -math.log(len(means)))
+    else:
+        shares = np.asarray(weights, np.float64)
+        with np.errstate(divide="ignore"):
+            prior = np.log(shares) - math.log(shares.sum())
     return MisfitTest(scale, grid_of(means, prior, scale), models)
 
 
@@ -85,7 +88,7 @@ def models_on(line: ModelLines, count: int) -> Floats:
 def _test_of_pieces(
     structure: Any, lines: Any, bottom: float, top: float, sigma: float
 ) -> MisfitTest | None:
-    scale = reward_scale(bottom, top, sigma, structure.mean_ranges)
+    scale = reward_scale(bottom, top, sigma, lambda: structure.mean_ranges)
     if structure.kind == "boxes":
         return _test(scale, structure.rows, BoxModels(structure.cells.least, structure.cells.most))
     if lines is not None:

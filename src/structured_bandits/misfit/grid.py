@@ -11,16 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.misfit.scale import RewardScale
 from structured_bandits.records import Record
+
+HITS, MISSES = 1, 2  # what a mean at an end of the range excludes; a mean outside excludes both
 
 
 class _Grid(NamedTuple):
     per_hit: Floats  # of Gaussian rewards: per unit of reward
     per_miss: Floats  # of Gaussian rewards: per pull
     prior: Floats  # the logarithm of each model's weight
+    walls: Ints  # rows: arm, model, and HITS, MISSES or both, which that model's mean excludes
 
 
 class Grid(Record, _Grid):
@@ -39,16 +42,24 @@ class GridMemory(NamedTuple):
 
 def grid_of(means: Floats, prior: Floats, scale: RewardScale) -> Grid:
     """Return the grid of these models (models x arms); a prior has the logarithms of weights."""
-    columns = np.ascontiguousarray(means.T)
+    columns = np.array(means.T, order="C")
     if scale.gaussian:
         variance = scale.sigma**2
-        return Grid(columns / variance, -0.5 * columns * columns / variance, prior)
-    shares = (columns - scale.bottom) / scale.width
-    impossible = (shares < 0.0) | (shares > 1.0)
-    with np.errstate(divide="ignore"):
-        hit = np.log(np.where(impossible, 0.0, shares))
-        miss = np.log1p(-np.where(impossible, 1.0, shares))
-    return Grid(hit, miss, prior)
+        no_walls = np.empty((0, 3), np.int64)
+        return Grid(columns / variance, -0.5 * columns * columns / variance, prior, no_walls)
+    shares = columns  # and then the logarithms of misses: fresh memory takes as long as arithmetic
+    shares -= scale.bottom
+    shares /= scale.width
+    places = np.flatnonzero((shares <= 0.0) | (shares >= 1.0))
+    at_walls = shares.ravel()[places]
+    shares.ravel()[places] = 0.5  # so that no logarithm is one of nothing
+    hit = np.log(shares)
+    miss = np.log1p(np.negative(shares, out=shares), out=shares)
+    hit.ravel()[places] = np.where(at_walls == 1.0, 0.0, -math.inf)
+    miss.ravel()[places] = np.where(at_walls == 0.0, 0.0, -math.inf)
+    excluded = HITS * (at_walls != 1.0) + MISSES * (at_walls != 0.0)
+    walls = np.stack([*np.divmod(places, len(means)), excluded], axis=1)
+    return Grid(hit, miss, prior, walls)
 
 
 @compilable

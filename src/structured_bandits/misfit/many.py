@@ -1,48 +1,39 @@
-"""The e-values of many runs at once, each a single look; to the last bit what a new `QuickLook` says.
+"""The e-values of many runs at once, each a single look.
 
-So logarithms and exponentials of single numbers are those of `math` here as there, and numbers are
-added up in the same order: NumPy's functions of arrays may round differently.
+They are what `e_value.look_at` says of each run, but for rounding: log-likelihoods are off by some 1e-15
+of their size and of the number of pulls. Beyond that no e-value is too large: what speaks for a
+structure is never too low (`highest.py`), and of what speaks against it only terms are left out, less
+than OMITTED of it in all.
+
+An e-value depends on its own run alone, to the last bit, and so neither on the runs beside it nor on who
+computes it: everything is computed number by number, and what is added up within a run is added in the
+same order. (Products of matrices would not do: their rounding depends on the size of the matrices.)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.misfit.e_value import MisfitTest
-from structured_bandits.misfit.grid import Grid
-from structured_bandits.misfit.likeliest import Counts, TableModels
+from structured_bandits.misfit.grid import HITS, MISSES, Grid
+from structured_bandits.misfit.highest import highest_log_likelihoods
+from structured_bandits.misfit.likeliest import Counts, LineModels
+from structured_bandits.misfit.mixtures import log_mixtures
 from structured_bandits.misfit.scale import ROUNDED, RewardScale
 
-AT_ONCE = 1 << 13  # entries of the tables of some runs: they stay in a core's cache
-WORTH_SORTING = 1000  # numbers: sorting fewer takes longer than it saves
-KEYS = (
-    np.uint64(0x9E3779B97F4A7C15),
-    np.uint64(0xC2B2AE3D27D4EB4F),
-)  # odd numbers that make a hash
-NOTHING = (
-    -746.0
-)  # a logarithm below that of the smallest number; exponentials of such ones are slow
+AT_ONCE = 1 << 17  # entries of the tables of some runs: they stay in a core's cache
+OMITTED = 1e-17  # less than rounding does to the sum
 LARGEST = 700.0  # the logarithm from which on an e-value is infinite
 
 
 def e_values(test: MisfitTest, pulls: Ints, sums: Floats) -> Floats:
     """Return the e-value of each run's results (a row each); infinite if no model explains them."""
-    seen = _seen(test.scale, pulls, sums)
-    together = max(1, AT_ONCE // test.grid.per_hit.size)
-    off, highest = np.empty(len(pulls)), np.empty(len(pulls))
-    for start in range(0, len(pulls), together):
-        some = slice(start, start + together)
-        part = Counts(seen.counts.first[some], seen.counts.second[some])
-        own = log_likelihoods(test.grid, part)
-        totals = own.sum(axis=1)
-        off[some] = _one_arm_off(test.grid.prior, own, totals, seen.mixed[some])
-        highest[some] = _highest([test] * len(totals), part, totals)
-    return _compared(seen.mixed, off, highest)
+    return _e_values_of(log_e_values([test], test.scale, pulls, sums))
 
 
 def e_values_of_each(tests: Sequence[MisfitTest], pulls: Ints, sums: Floats) -> Floats:
@@ -55,12 +46,7 @@ def e_values_of_each(tests: Sequence[MisfitTest], pulls: Ints, sums: Floats) -> 
         rows = zip(tests, pulls[:, np.newaxis], sums[:, np.newaxis], strict=True)
         return np.concatenate([e_values(*row) for row in rows])
     scale = tests[0].scale._replace(centres=np.stack([test.scale.centres for test in tests]))
-    counts, mixed = _seen(scale, pulls, sums)
-    own = log_likelihoods_of_each([test.grid for test in tests], counts)
-    totals = own.sum(axis=1)
-    prior = np.stack([test.grid.prior for test in tests])[:, np.newaxis]
-    off = _one_arm_off(prior, own, totals, mixed)
-    return _compared(mixed, off, _highest(tests, counts, totals))
+    return _e_values_of(log_e_values(tests, scale, pulls, sums))
 
 
 def _alike(tests: Sequence[MisfitTest]) -> bool:
@@ -71,38 +57,39 @@ def _alike(tests: Sequence[MisfitTest]) -> bool:
     return all(other == first for other in others)
 
 
+def _e_values_of(log_e: Floats) -> Floats:
+    """Return what `e_value_of` does, for each run."""
+    finite = log_e < LARGEST
+    return np.where(finite, np.exp(np.where(finite, log_e, 0.0)), math.inf)
+
+
+def log_e_values(
+    tests: Sequence[MisfitTest], scale: RewardScale, pulls: Ints, sums: Floats
+) -> Floats:
+    """Return the logarithms of e-values; there is one test for all runs, or one for each of them."""
+    counts = counts_of(scale, pulls, sums)
+    mixed = log_mixtures(scale, counts)
+    together = max(1, min(len(pulls), AT_ONCE // max(map(_size, tests))))
+    memory = np.empty((together, *tests[0].grid.per_hit.shape))
+    log_e = np.empty(len(pulls))
+    for start in range(0, len(pulls), together):
+        some = slice(start, start + together)
+        seen = _Seen(Counts(counts.first[some], counts.second[some]), mixed[some])
+        log_e[some] = _looked_at(tests if len(tests) == 1 else tests[some], seen, memory)
+    return log_e
+
+
+def _size(test: MisfitTest) -> int:
+    """Return how many numbers a look at one run takes at a time."""
+    cells = test.models.at_start.size if isinstance(test.models, LineModels) else 0
+    return max(test.grid.per_hit.size, cells)
+
+
 class _Seen(NamedTuple):
     """Results as tests count them, and how likely they are if nothing is known (runs x arms)."""
 
     counts: Counts
     mixed: Floats
-
-
-def _seen(scale: RewardScale, pulls: Ints, sums: Floats) -> _Seen:
-    counts = counts_of(scale, pulls, sums)
-    mixed = log_mixtures(scale, counts)
-    mixed[(pulls == 0) & (sums == 0.0)] = (
-        0.0  # of what was not seen nothing is known, but for rounding
-    )
-    return _Seen(counts, mixed)
-
-
-def _compared(mixed: Floats, off: Floats, highest: Floats) -> Floats:
-    """Return the e-values: what speaks against a structure by what speaks for it."""
-    against = _log_averages(mixed.sum(axis=1), off)
-    return np.where(highest == -math.inf, math.inf, _e_values_of(against - highest))
-
-
-def _log_averages(one: Floats, other: Floats) -> Floats:
-    """Return what `log_average` does, for each run."""
-    high, low = np.where(other > one, other, one), np.where(other < one, other, one)
-    return high + _each(math.log1p, _each(math.exp, low - high)) - math.log(2.0)
-
-
-def _e_values_of(log_e: Floats) -> Floats:
-    """Return what `e_value_of` does, for each run."""
-    finite = log_e < LARGEST
-    return np.where(finite, _each(math.exp, np.where(finite, log_e, 0.0)), math.inf)
 
 
 def counts_of(scale: RewardScale, pulls: Ints, sums: Floats) -> Counts:
@@ -118,115 +105,98 @@ def counts_of(scale: RewardScale, pulls: Ints, sums: Floats) -> Counts:
     )
 
 
-def log_mixtures(scale: RewardScale, counts: Counts) -> Floats:
-    """Return what `log_mixture` does, for whole tables (runs x arms)."""
-    first, second = counts
-    if not scale.gaussian:
-        return _beta_mixtures(first, second)
-    centre, variance = scale.centres, scale.sigma * scale.sigma
-    off = first - second * centre
-    known = 1.0 + second
-    at_centre = (first - 0.5 * second * centre) * centre / variance
-    return at_centre + 0.5 * off * off / (variance * known) - 0.5 * _each(math.log, known)
+def _looked_at(tests: Sequence[MisfitTest], seen: _Seen, memory: Floats) -> Floats:
+    """Return the logarithms of what speaks against structures, by what speaks for them.
+
+    A model that excludes what was seen of one arm is left with the term in which this arm is set free.
+    One that excludes what was seen of several arms has no term at all.
+    """
+    counts, mixed = seen
+    each = [*tests] * len(mixed) if len(tests) == 1 else tests  # run by run
+    walls = _walls([test.grid for test in each])
+    own = memory[: len(mixed)]
+    _write_own([test.grid for test in tests], counts, own)
+    own[walls.run, walls.arm, walls.model] = 0.0
+    totals = own.sum(axis=1)
+    weighted = totals + [test.grid.prior for test in tests]
+    hit = _hit(walls, counts)
+    set_free = _hit_once(hit)
+    term_of_free = weighted[set_free.run, set_free.model] + mixed[set_free.run, set_free.arm]
+    for table in (totals, weighted):
+        table[hit.run, hit.model] = -math.inf
+    terms = np.subtract(weighted[:, np.newaxis], own, out=own)
+    terms += mixed[:, :, np.newaxis]
+    off = _log_sums(terms.reshape(len(terms), -1), set_free.run, term_of_free)
+    against = np.logaddexp(mixed.sum(axis=1), off - math.log(terms.shape[1])) - math.log(2.0)
+    highest = highest_log_likelihoods(each, counts, totals)
+    return np.where(highest == -math.inf, math.inf, against - highest)
 
 
-def _beta_mixtures(first: Floats, second: Floats) -> Floats:
-    """Return the same for hits and misses; of equal ones once, as those of many runs often are."""
-    if first.size > WORTH_SORTING:
-        keys = first.view(np.uint64) * KEYS[0] + second.view(np.uint64) * KEYS[1]
-        distinct, places = np.unique(keys, return_inverse=True)
-        owners = np.empty(len(distinct), np.int64)
-        owners[places.ravel()] = np.arange(first.size)
-        hits, misses = first.ravel()[owners], second.ravel()[owners]
-        places = places.reshape(first.shape)
-        if (hits[places] == first).all() and (
-            misses[places] == second
-        ).all():  # else keys are alike
-            return _beta_mixtures_of(hits, misses)[places]
-    return _beta_mixtures_of(first, second)
+def _write_own(grids: Sequence[Grid], counts: Counts, own: Floats) -> None:
+    """Write the log-likelihoods of each arm's rewards (runs x arms x models), as `grid.write_own` does.
 
-
-def _beta_mixtures_of(first: Floats, second: Floats) -> Floats:
-    spread = _each(math.lgamma, first + 0.5) + _each(math.lgamma, second + 0.5)
-    return spread - _each(math.lgamma, first + second + 1.0) - math.log(math.pi)
-
-
-def log_likelihoods(grid: Grid, counts: Counts) -> Floats:
-    """Return the log-likelihoods of each arm's rewards (runs x arms x models), as `write_own` does."""
+    At walls anything may be written.
+    """
     first, second = counts.first[:, :, np.newaxis], counts.second[:, :, np.newaxis]
-    with np.errstate(invalid="ignore"):  # nothing of what is impossible; mended at once
-        return _added(grid.per_hit * first, grid.per_miss * second, counts)
-
-
-def log_likelihoods_of_each(grids: Sequence[Grid], counts: Counts) -> Floats:
-    """Return the same where each run has a grid of its own."""
-    first, second = counts.first[:, :, np.newaxis], counts.second[:, :, np.newaxis]
-    own, misses = np.empty((2, len(grids), *grids[0].per_hit.shape))
     with np.errstate(invalid="ignore"):
+        if len(grids) == 1:
+            np.multiply(grids[0].per_hit, first, out=own)
+            own += grids[0].per_miss * second
+            return
+        misses = np.empty(own.shape[1:])
         for run, grid in enumerate(grids):
             np.multiply(grid.per_hit, first[run], out=own[run])
-            np.multiply(grid.per_miss, second[run], out=misses[run])
-    return _added(own, misses, counts)
+            own[run] += np.multiply(grid.per_miss, second[run], out=misses)
 
 
-def _added(own: Floats, misses: Floats, counts: Counts) -> Floats:
-    """Return log-likelihoods of hits and of misses together, 0 for those of none."""
-    for table, numbers in ((own, counts.first), (misses, counts.second)):
-        none = numbers == 0.0
-        if none.any():
-            table[none] = 0.0
-    own += misses
-    return own
+class _Walls(NamedTuple):
+    """Means that exclude hits, misses or both, of all runs one after the other."""
+
+    run: Ints
+    arm: Ints
+    model: Ints
+    excluded: Ints
+
+    def some(self, chosen: Flags) -> _Walls:
+        """Return these of them."""
+        return _Walls(*(part[chosen] for part in self))
 
 
-def _one_arm_off(prior: Floats, own: Floats, totals: Floats, mixed: Floats) -> Floats:
-    """Return the logarithm of the mixture of "model i is right but for arm k", of each run."""
-    runs, arms, _ = own.shape
-    terms = _others(own, totals)
-    terms += mixed[:, :, np.newaxis]
-    terms += prior
-    flat = terms.reshape(runs, -1)
-    peaks = flat.max(axis=1)
+def _walls(grids: Sequence[Grid]) -> _Walls:
+    """Return the walls of the runs' grids."""
+    run = np.repeat(np.arange(len(grids)), [len(grid.walls) for grid in grids])
+    return _Walls(run, *np.concatenate([grid.walls for grid in grids]).T)
+
+
+def _hit(walls: _Walls, counts: Counts) -> _Walls:
+    """Return the walls that exclude what was seen."""
+    hits = (walls.excluded & HITS > 0) & (counts.first[walls.run, walls.arm] > 0.0)
+    misses = (walls.excluded & MISSES > 0) & (counts.second[walls.run, walls.arm] > 0.0)
+    return walls.some(hits | misses)
+
+
+def _hit_once(hit: _Walls) -> _Walls:
+    """Return those whose model hits no other one in this run."""
+    key = hit.run * (hit.model.max(initial=0) + 1) + hit.model
+    return hit.some(np.bincount(key)[key] == 1)
+
+
+def _log_sums(terms: Floats, runs: Ints, others: Floats) -> Floats:
+    """Return the logarithm of the sum of each run's terms (a row), which are given by theirs.
+
+    There are `others` of some runs. Terms far below the highest one of their run are left out.
+    """
+    count, size = terms.shape
+    peaks = terms.max(axis=1)
+    np.maximum.at(peaks, runs, others)
     explained = peaks > -math.inf
-    flat -= np.where(explained, peaks, 0.0)[:, np.newaxis]
-    shares = np.exp(flat, where=flat > NOTHING, out=np.zeros_like(flat))
-    sums = np.where(explained, shares.sum(axis=1), arms)
-    return peaks + _each(math.log, sums / arms)
-
-
-def _others(own: Floats, totals: Floats) -> Floats:
-    """Return the log-likelihoods of all arms but each one; without differences of infinities."""
-    finite = np.isfinite(totals.sum(axis=1))
-    if finite.all():
-        return totals[:, np.newaxis] - own
-    if not finite.any():
-        return _before_and_after(own)
-    others = np.empty_like(own)
-    others[finite] = totals[finite, np.newaxis] - own[finite]
-    others[~finite] = _before_and_after(own[~finite])
-    return others
-
-
-def _before_and_after(own: Floats) -> Floats:
-    """Return the sum over the arms before each one, and over those after it."""
-    others = np.zeros_like(own)
-    np.cumsum(own[:, :-1], axis=1, out=others[:, 1:])
-    others[:, :-1] += np.cumsum(own[:, :0:-1], axis=1)[:, ::-1]
-    return others
-
-
-def _highest(tests: Sequence[MisfitTest], counts: Counts, totals: Floats) -> Floats:
-    """Return the log-likelihood of the likeliest model, of each run; the tests have one kind of them."""
-    if isinstance(tests[0].models, TableModels):
-        return totals.max(axis=1)
-    likeliest = [
-        test.models.likeliest(test.scale, Counts(*seen), row).log_likelihood
-        for test, *seen, row in zip(tests, *counts, totals, strict=True)
-    ]
-    return np.array(likeliest)
-
-
-def _each(function: Callable[[float], float], table: Floats) -> Floats:
-    """Return a function of `math` of each number."""
-    values = np.fromiter(map(function, table.ravel().tolist()), np.float64, table.size)
-    return values.reshape(table.shape)
+    peaks[~explained] = 0.0
+    depth = math.log(size / OMITTED)
+    enough = np.where(explained, peaks - depth, math.inf)
+    places = np.flatnonzero(terms > enough[:, np.newaxis])
+    ends = np.searchsorted(places, size * np.arange(count + 1))
+    kept = np.diff(ends)  # terms of each run
+    shares = np.exp(terms.ravel()[places] - np.repeat(peaks, kept))
+    sums = np.add.reduceat(np.append(shares, 0.0), ends)[:-1]  # of no terms it is anything
+    sums = np.where(kept > 0, sums, 0.0) + np.bincount(runs, np.exp(others - peaks[runs]), count)
+    return np.where(explained, peaks + np.log(np.where(explained, sums, 1.0)), -math.inf)

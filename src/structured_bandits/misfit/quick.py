@@ -42,13 +42,6 @@ class QuickLook:
         self._totals = np.zeros(models)
         self._spare = np.zeros(models)
 
-    def log_e(self, pulls: Ints, sums: Floats) -> float:
-        """Return the logarithm of the e-value of these results; infinite if no model explains them."""
-        against = self._log_numerator(pulls, sums)
-        likeliest = self.test.models.likeliest(self.test.scale, self._counts, self._totals)
-        highest = likeliest.log_likelihood
-        return math.inf if highest == -math.inf else float(against - highest)
-
     def look(self, watching: Watching) -> None:
         """Take the look that is due; in full only if the e-value could be the largest so far."""
         if self._stays_below(watching):

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -28,20 +29,24 @@ class _RewardScale(NamedTuple):
     bottom: float
     width: float
     sigma: float
-    centres: Floats  # of the mixtures of Gaussian rewards, a number for each arm
+    centres: Floats  # of the mixtures of Gaussian rewards, a number for each arm; otherwise none
 
 
 class RewardScale(Record, _RewardScale):
     """The range of the rewards, or their sigma if they have none."""
 
 
-def reward_scale(bottom: float, top: float, sigma: float, ranges: Floats) -> RewardScale:
-    """Return the scale for rewards of a policy; `ranges` are the means of each arm (arms x 2)."""
-    ends = np.clip(ranges, -1e100, 1e100)  # a polytope without bounds has infinite ones
-    centres = 0.5 * (ends[:, 0] + ends[:, 1])
+def reward_scale(
+    bottom: float, top: float, sigma: float, ranges: Callable[[], Floats]
+) -> RewardScale:
+    """Return the scale for rewards of a policy.
+
+    `ranges` tells the means of each arm (arms x 2). It is asked for Gaussian rewards only.
+    """
     if math.isfinite(bottom):
-        return RewardScale(False, bottom, top - bottom, sigma, centres)
-    return RewardScale(True, 0.0, 1.0, sigma, centres)
+        return RewardScale(False, bottom, top - bottom, sigma, np.empty(0))
+    ends = np.clip(ranges(), -1e100, 1e100)  # a polytope without bounds has infinite ones
+    return RewardScale(True, 0.0, 1.0, sigma, 0.5 * (ends[:, 0] + ends[:, 1]))
 
 
 @compilable

@@ -13,7 +13,7 @@ from structured_bandits.misfit.kept import kept_test
 from structured_bandits.misfit.many import e_values, e_values_of_each
 from structured_bandits.policies.base import Policy
 
-TOGETHER = 1 << 16  # entries of the tables of runs that wait: enough for one look at all to pay
+TOGETHER = 1 << 18  # entries of the tables of runs that wait: enough for one look at all to pay
 
 
 class FinalEValues:

@@ -53,7 +53,7 @@ def _sampled(structure: Any) -> Floats:
     if lines is not None:
         return models_of_groups(lines)
     low, high = structure.range_of_rewards
-    scale = reward_scale(low, high, 0.5 * (high - low), structure.mean_ranges)
+    scale = reward_scale(low, high, 0.5 * (high - low), lambda: structure.mean_ranges)
     return some_models(structure.polytopes, scale, GRID)
 
 

@@ -7,7 +7,6 @@ gives about the number of pulls at which the e-value gets there, and real reward
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.information.truth import Truth, truth_of
 from structured_bandits.misfit.e_value import MisfitTest
-from structured_bandits.misfit.quick import QuickLook
+from structured_bandits.misfit.many import e_values
 from structured_bandits.service.explorer.apart import family_of
 from structured_bandits.service.spec import LEVEL
 from structured_bandits.structures.base import Structure
@@ -82,12 +81,10 @@ def pulls_until_alarm(test: MisfitTest, means: Floats, shares: Any) -> int | Non
     Arms are pulled in these shares (whole numbers). The e-value is not quite monotone in the first
     pulls, so the number found by halving is one at which it has just risen above the limit.
     """
-    looks = QuickLook(test)
-    limit = math.log(1.0 / LEVEL)
 
     def rings(rounds: int) -> bool:
-        pulls = rounds * shares
-        return looks.log_e(pulls, pulls * means) >= limit
+        pulls = rounds * shares[np.newaxis]
+        return bool(e_values(test, pulls, pulls * means) >= 1.0 / LEVEL)
 
     rounds = _first(rings, MOST_PULLS)
     return None if rounds is None else int(rounds * shares.sum())
