@@ -8,12 +8,20 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import chosen_by_class, compilable
+from structured_bandits.compilable import chosen_by_class
 from structured_bandits.planning.confidence import (
     Data,
     fresh_data,
     radius_growth,
     width_budget,
+)
+from structured_bandits.planning.fronts import (
+    Indices,
+    ShortList,
+    drop_list,
+    fresh_list,
+    front_arm,
+    rivals_after,
 )
 from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding, Intervals
 from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
@@ -46,6 +54,7 @@ class UCBState(NamedTuple):
     data: Data
     means: Floats  # on the scale of the intervals; inf before the first pull
     roots: Floats  # 1 / sqrt(pulls); 0 before the first pull
+    short: ShortList  # of arms with high indices
     playable: Ints  # all arms
     latest: Floats  # pulls in the latest streak of each arm
 
@@ -106,63 +115,42 @@ class UCB(StreakPolicy, _UCB):
             fresh_data(self.n_arms),
             np.full(self.n_arms, math.inf),
             np.zeros(self.n_arms),
+            fresh_list(self.n_arms),
             np.arange(self.n_arms),
             np.zeros(self.n_arms),
         )
 
     def restore(self, state: UCBState) -> None:
-        """Compute what the indices are made of: the same as `note_index`, for all arms at once."""
+        """Compute what the indices are made of, as `end_streak` does, for all arms at once."""
         pulled = np.flatnonzero(state.data.pulls)
         pulls = state.data.pulls[pulled]
         state.means[pulled] = self.widths.scaled(state.data.sums[pulled] / pulls)
         state.roots[pulled] = 1.0 / np.sqrt(pulls)
+        drop_list(state.short)
 
     def streak(self, state: UCBState, now: Now, rng: np.random.Generator) -> Streak:
         """Pull the arm with the highest index as long as it is sure to have it."""
         return index_streak(self.widths, self, state, now)
 
     def end_streak(self, state: UCBState, outcome: Outcome) -> None:
-        """Add the pulls and the sum of their rewards."""
-        state.data.pulls[outcome.arm] += outcome.pulls
-        state.data.sums[outcome.arm] += outcome.total
-        state.latest[outcome.arm] = outcome.pulls
-        note_index(state, outcome.arm, self.widths)
-
-
-@compilable
-def note_index(state: UCBState, arm: int, widths: Intervals) -> None:
-    """Note what the index of an arm is made of."""
-    state.means[arm] = widths.scaled(state.data.sums[arm] / state.data.pulls[arm])
-    state.roots[arm] = 1.0 / math.sqrt(state.data.pulls[arm])
-
-
-class Front(NamedTuple):
-    """The arm with the highest index, that index, and the second highest."""
-
-    arm: int
-    highest: float
-    second: float
-
-
-@compilable
-def front_arm(state: UCBState, root: float) -> Front:
-    """Return the arm with the highest mean + root / sqrt(pulls), the lowest one of equals."""
-    highest = second = -math.inf
-    choice = 0
-    for arm in range(len(state.means)):
-        index = state.means[arm] + root * state.roots[arm]
-        lower = highest if index > highest else index
-        choice = arm if index > highest else choice
-        highest = index if index > highest else highest
-        second = lower if lower > second else second
-    return Front(choice, highest, second)
+        """Add the pulls and the sum of their rewards, and note what the arm's index is made of."""
+        arm, data = outcome.arm, state.data
+        data.pulls[arm] += outcome.pulls
+        data.sums[arm] += outcome.total
+        state.means[arm] = self.widths.scaled(data.sums[arm] / data.pulls[arm])
+        state.roots[arm] = 1.0 / math.sqrt(data.pulls[arm])
+        state.latest[arm] = outcome.pulls
+        if not state.short.listed[arm]:
+            drop_list(state.short)
 
 
 def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> Streak:
     """Play by mean + radius: `leads.highest_index`, from numbers kept for each arm."""
     log_time = math.log(now.t + 1)
     root = math.sqrt(width_budget(policy.alpha, policy.sigma, log_time))
-    arm, highest, second = front_arm(state, root)
+    growth = root * radius_growth(now.t + 1.0, log_time) if now.t > 0 else 0.0
+    indices = Indices(state.means, state.roots)
+    arm, highest, second = front_arm(indices, state.short, root, growth)
     if now.limit == 1 or highest == math.inf or not math.isfinite(policy.bottom):
         return certain_streak(arm, 1, 0)  # without pulls or bounds nothing more is certain
     if second == -math.inf:
@@ -173,29 +161,11 @@ def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> 
     lead = Lead(arm, pulls, room, mean - policy.bottom, policy.top - mean, fall)
     if lost_at_once(lead):
         return certain_streak(arm, 1, 0)
-    growth = root * radius_growth(now.t + 1.0, log_time)
     far = near_future(pulls, state.latest[arm], now.limit)
-    widest, rival = rivals_after(state, arm, second, root + growth * far)
+    widest, rival = rivals_after(indices, arm, second, root + growth * far)
     always = Rivals(growth * widest * pulls, now.limit - 1.0)
     near = Rivals((rival - second) / far * pulls, far)
     return lead_streak(lead, always, near, policy.top)
-
-
-@compilable
-def rivals_after(state: UCBState, arm: int, second: float, root: float) -> tuple[float, float]:
-    """Return the largest 1 / sqrt(pulls), and the highest index of the others when radii have grown.
-
-    It is at least `second`. On the way there it lies below the straight line from what it was, since the
-    highest of numbers that rise steadily is convex (docs/planning.md 7.2).
-    """
-    widest = 0.0
-    rival = second
-    for other in range(len(state.means)):
-        index = state.means[other] + root * state.roots[other]
-        index = index if other != arm else second
-        rival = index if index > rival else rival
-        widest = state.roots[other] if state.roots[other] > widest else widest
-    return widest, rival
 
 
 def divergence_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:
