@@ -23,6 +23,13 @@ PATIENCE = 30.0  # seconds that a cluster has to answer, and to be there again o
 RETRIES = 5  # of a task that failed: another machine may see the folder, or have room
 TALKERS = ("batched", "client", "comm", "core")  # of dask's modules, about lost connections
 FAILURES = 10  # workers that may be lost with a task before dask gives it up
+#: What dask's processes do besides, many times a second, for its page: it takes a tenth of their time.
+WATCHING = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.system-monitor.gil.enabled": False,
+}
 
 
 class Crew(NamedTuple):
@@ -64,7 +71,7 @@ def cluster(address: str, workers: int | None) -> Iterator[Crew]:
         import dask
         from distributed import Client, LocalCluster
 
-    settings = {"distributed.scheduler.allowed-failures": FAILURES}
+    settings = {"distributed.scheduler.allowed-failures": FAILURES, **WATCHING}
     with dask.config.set(settings), _quietly():
         if address == LOCAL:
             count = workers or core_count()

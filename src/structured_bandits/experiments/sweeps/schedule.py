@@ -2,7 +2,9 @@
 
 Handing over a task and writing a file take milliseconds, so a task should take seconds: long runs are
 cut into several tasks, and short ones of several points go together. How long a run takes is learned
-from those that were played, for each policy and horizon; of a new kind a few runs are played first.
+from those that were played of the same point. Of a point that is new it is known for the kind, which is
+policy and horizon, and of a new kind a few runs are played first; but other parameters may make runs
+several times as long, so the first task of a point is short: it might be the last one that ends.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from structured_bandits.experiments.sweeps.tasks import Piece, Played
 
 SECONDS = 2.0  # that a task should take
 FIRST = 8  # runs of a kind that nobody has timed
-TAIL = 0.1  # of the seconds that are left, at most in a task: its runs may take longer than others
+TAIL = 0.1  # of the seconds that are left, at most in a task
+DEARER = 4.0  # times that runs of a new point may take those of the dearest one of its kind
 PIECES = 200  # in a task at most
 RECENT = 0.5  # weight of the last timing
 
@@ -29,7 +32,9 @@ class Schedule:
         self._kinds = {each.number: (each.policy, each.experiment.horizon) for each in points}
         self._runs: Counter[tuple[str, int]] = Counter()  # that are left, by kind
         self._under_way: Counter[tuple[str, int]] = Counter()  # that somebody plays, by kind
-        self._costs: dict[tuple[str, int], float] = {}  # seconds a run, by kind
+        self._costs: dict[tuple[str, int], float] = {}  # seconds a run, by kind, lately
+        self._dearest: dict[tuple[str, int], float] = {}  # the most of any point, by kind
+        self._known: dict[int, float] = {}  # seconds a run, by point
         self.slots = slots  # tasks that are done at the same time
         pieces = [Piece(point, runs) for point, several in missing.items() for runs in several]
         self._left: deque[Piece] = deque(self._one_of_each_kind_first(pieces))
@@ -59,7 +64,7 @@ class Schedule:
         room = min(SECONDS, max(0.1, TAIL * (self._seconds(self._runs) or SECONDS)))
         while self._left and room > 0.0 and len(pieces) < PIECES:
             piece = self._left.popleft()
-            cost = self._costs.get(self._kinds[piece.point])
+            cost = self._cost(piece.point)
             if cost is None and pieces:
                 self._left.appendleft(piece)
                 break
@@ -83,6 +88,13 @@ class Schedule:
             if seconds > 0.0:
                 known = self._costs.get(kind, cost)
                 self._costs[kind] = (1.0 - RECENT) * known + RECENT * cost
+                self._dearest[kind] = max(self._dearest.get(kind, 0.0), cost)
+                self._known[point] = cost
+
+    def _cost(self, point: int) -> float | None:
+        """Return how many seconds a run of a point may take; None if nobody knows."""
+        dearest = self._dearest.get(self._kinds[point])
+        return self._known.get(point, DEARER * dearest if dearest is not None else None)
 
     def seconds_left(self) -> float | None:
         """Return how long it takes until all runs are played; None as long as nobody knows."""
