@@ -27,6 +27,7 @@ NEEDED = (
     "get_pointer_to_function",
 )
 ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of environments begin
+WRAPPER = "_ZN7cpython"  # the same for functions that Python calls
 
 
 def waiting_library(numbas: Any, environment_named: Callable[[str], Any]) -> Any:
@@ -61,6 +62,7 @@ def waiting_library(numbas: Any, environment_named: Callable[[str], Any]) -> Any
             """Link in all that is called, optimise it at once, and make machine code."""
             self._ensure_finalized()
             _link_all(self._final_module, self, Waiting)
+            _leave_wrappers_alone(self._final_module)
             super()._optimize_functions(self._final_module)
             self._optimize_final_module()
             self._final_module.verify()
@@ -114,6 +116,18 @@ def _link_all(module: Any, library: Any, kind: Any) -> None:
                 module.link_in(_for_linking(other._final_module))
             else:
                 module.link_in(other._get_module_for_linking(), preserve=True)
+
+
+def _leave_wrappers_alone(module: Any) -> None:
+    """Let the functions that Python calls be made as they are.
+
+    They take records apart, once for each call, in long code that would take a seventh of the
+    optimiser's time.
+    """
+    for function in module.functions:
+        if function.name.startswith(WRAPPER) and not function.is_declaration:
+            function.add_function_attribute("noinline")
+            function.add_function_attribute("optnone")
 
 
 def _callers_first(library: Any, kind: Any) -> list[Any]:
