@@ -1,7 +1,8 @@
 """Sweeps: two workers against one, processes and dask, and what a task and a file cost (`make bench`).
 
 A worker count is timed with its workers already there and everything compiled: the start of processes
-is a row of its own. The last rows say how long a task must take for 95 % of the workers' time to go into
+is a row of its own. Files are joined at the end by one process, whatever the number of workers, and that
+counts; so the runs are long enough for files to be a small part. The last rows say how long a task must take for 95 % of the workers' time to go into
 runs, from what a task costs whoever hands it out, one after the other.
 """
 
@@ -32,7 +33,7 @@ MEANS = [[0.8, 0.3, 0.1], [0.8, 0.9, 0.1], [0.1, 0.2, 0.9]]
 CONTENT: dict[str, Any] = {
     "structure": {"kind": "finite", "means": MEANS, "models": ["one", "two", "three"]},
     "truth": "one",
-    "horizon": 100_000,
+    "horizon": 1_000_000,
     "policies": {"UCB": {}, "SAE": {}},
     "sweep": {"policies.*.alpha": [0.5, 1.0, 2.0], "truth": ["one", "two"]},
 }

@@ -21,7 +21,13 @@ from structured_bandits.experiments.sweeps import play
 from structured_bandits.experiments.sweeps.grid import read_grid
 from structured_bandits.experiments.sweeps.loaded import Sweep
 from structured_bandits.experiments.sweeps.parts import missing_runs, part_path, rows_of, save_part
-from structured_bandits.experiments.sweeps.schedule import FIRST, PIECES, SECONDS, Schedule
+from structured_bandits.experiments.sweeps.schedule import (
+    DEARER,
+    FIRST,
+    PIECES,
+    SECONDS,
+    Schedule,
+)
 from structured_bandits.experiments.sweeps.tasks import Piece, Played
 from structured_bandits.simulation.result import TABLES, load_result
 
@@ -540,6 +546,23 @@ def test_tasks_hold_many_short_pieces_and_get_smaller_at_the_end() -> None:
     assert sizes[0] == 2  # a tenth of what each of four workers has left
     assert sizes[-1] == 1
     assert sum(sizes) == 100
+
+
+def test_the_first_task_of_a_point_is_short_since_its_runs_may_be_dear() -> None:
+    """A sweep of growing alphas ended with tasks that took five times as long as was thought."""
+    points = read_grid(SMALL).points  # 0 and 1 are of one kind
+    schedule = Schedule(points, {0: [range(2000)], 1: [range(8000)]}, slots=2)
+    sizes: dict[int, list[int]] = {0: [], 1: []}
+    while schedule.runs_left:
+        pieces = schedule.take()
+        for piece in pieces:
+            sizes[piece.point].append(len(piece.runs))
+        schedule.learn(
+            [Played(piece, (0.01 + 0.01 * piece.point) * len(piece.runs)) for piece in pieces]
+        )
+    assert sizes[0][1] == pytest.approx(SECONDS / 0.01, abs=1)  # its first runs have told
+    assert sizes[1][0] <= SECONDS / 0.01 / DEARER
+    assert sizes[1][1] == pytest.approx(SECONDS / 0.02, abs=1)
 
 
 def test_missing_runs() -> None:
