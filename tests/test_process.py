@@ -107,9 +107,9 @@ def test_a_second_process_compiles_nothing_and_an_edit_is_never_answered_from_th
     assert cache_files(package) == files
 
     # An edit in a module that the cached function does not live in: UCB becomes pessimistic.
-    policy = package / "structured_bandits" / "policies" / "ucb.py"
+    policy = package / "structured_bandits" / "planning" / "fronts.py"
     text = policy.read_text()
-    edited = text.replace("state.means[arm] + root", "state.means[arm] - root")
+    edited = text.replace("indices.means[arm] + root", "indices.means[arm] - root")
     assert edited != text
     policy.write_text(edited)
     third = run(PLAY, package)
@@ -127,8 +127,8 @@ EDIT_AFTER_IMPORT = """
     import json
     import structured_bandits as sb
     from pathlib import Path
-    file = Path(sb.__file__).parent / "policies" / "ucb.py"
-    file.write_text(file.read_text().replace("state.means[arm] + root", "state.means[arm] - root"))
+    file = Path(sb.__file__).parent / "planning" / "fronts.py"
+    file.write_text(file.read_text().replace("indices.means[arm] + root", "indices.means[arm] - root"))
     result = sb.simulate(sb.UCB(2), sb.Bernoulli([0.5, 0.6]), 1000, runs=2)
     print(json.dumps(result.pulls["UCB"].tolist()))
 """
