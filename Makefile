@@ -77,7 +77,7 @@ bench: $(READY)
 	PYTHONPATH=tests $(BIN)/python benchmarks/field.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/same_tapes.py
-	$(BIN)/python benchmarks/bounds.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/bounds.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/service.py --quick
 	PYTHONPATH=tests $(BIN)/python benchmarks/reproduce.py
 	$(BIN)/python benchmarks/page.py

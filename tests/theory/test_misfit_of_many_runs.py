@@ -230,23 +230,27 @@ def test_workers_do_not_change_e_values(structure: Any) -> None:
     np.testing.assert_array_equal(played(1), played(2))
 
 
-def test_terms_that_are_left_out_do_not_matter() -> None:
+@pytest.mark.parametrize("drop", [0.0, 0.5, 3.0])  # from model to model
+def test_terms_that_are_left_out_do_not_matter(drop: float) -> None:
     """Terms of all sizes from the peak down to far below what is left out, against sums of 60 digits."""
-    terms = -(np.linspace(0.0, 60.0, 500).reshape(2, 250) ** np.array([[1.0], [1.3]])) - 1e4
+    weighted = np.tile(-1e4 - drop * np.arange(50.0), (2, 1))
+    freed = -(np.linspace(0.0, 60.0, 500).reshape(2, 5, 50) ** np.array([[[1.0]], [[1.3]]]))
     others = np.array([-9990.0, -1e4, -math.inf])
     runs = np.array([0, 0, 1])
-    found = many._log_sums(terms, runs, others)
+    found = many._log_sums(weighted, freed, runs, others)
     for run in range(2):
-        values = [*terms[run].tolist(), *others[runs == run].tolist()]
-        expected = MP.log(MP.fsum(MP.exp(MP.mpf(value) + 10_000) for value in values)) - 10_000
+        terms = weighted[run].astype(object) + np.vectorize(MP.mpf)(freed[run])
+        values = [*terms.ravel(), *others[runs == run]]
+        expected = MP.log(MP.fsum(MP.exp(value + 10_000) for value in values)) - 10_000
         assert abs(found[run] - expected) < 4e-12  # numbers about 10,000 are 2e-12 apart
 
 
 def test_runs_without_terms() -> None:
     """One has nothing at all, two have another term only, before and after a run that has terms."""
     none = [-math.inf, -math.inf]
-    terms = np.array([none, none, [-3.0, -math.inf], none])
-    found = many._log_sums(terms, np.array([1, 3]), np.array([-9.0, -7.0]))
+    weighted = np.array([none, none, [-4.0, -math.inf], none])
+    freed = np.tile([[1.0, 2.0], [-math.inf, 5.0]], (4, 1, 1))
+    found = many._log_sums(weighted, freed, np.array([1, 3]), np.array([-9.0, -7.0]))
     np.testing.assert_array_equal(found, [-math.inf, -9.0, -3.0, -7.0])
 
 

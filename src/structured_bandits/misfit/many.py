@@ -70,7 +70,7 @@ def log_e_values(
     counts = counts_of(scale, pulls, sums)
     mixed = log_mixtures(scale, counts)
     together = max(1, min(len(pulls), AT_ONCE // max(map(_size, tests))))
-    memory = np.empty((together, *tests[0].grid.per_hit.shape))
+    memory = np.empty((2, together, *tests[0].grid.per_hit.shape))
     log_e = np.empty(len(pulls))
     for start in range(0, len(pulls), together):
         some = slice(start, start + together)
@@ -114,25 +114,26 @@ def _looked_at(tests: Sequence[MisfitTest], seen: _Seen, memory: Floats) -> Floa
     counts, mixed = seen
     each = [*tests] * len(mixed) if len(tests) == 1 else tests  # run by run
     walls = _walls([test.grid for test in each])
-    own = memory[: len(mixed)]
-    _write_own([test.grid for test in tests], counts, own)
+    own, spare = memory[:, : len(mixed)]
+    _write_own([test.grid for test in tests], counts, own, spare)
     own[walls.run, walls.arm, walls.model] = 0.0
     totals = own.sum(axis=1)
     weighted = totals + [test.grid.prior for test in tests]
+    freed = np.subtract(
+        mixed[:, :, np.newaxis], own, out=own
+    )  # what a model gains by an arm set free
     hit = _hit(walls, counts)
-    set_free = _hit_once(hit)
-    term_of_free = weighted[set_free.run, set_free.model] + mixed[set_free.run, set_free.arm]
+    once = _hit_once(hit)
+    others = weighted[once.run, once.model] + mixed[once.run, once.arm]
     for table in (totals, weighted):
         table[hit.run, hit.model] = -math.inf
-    terms = np.subtract(weighted[:, np.newaxis], own, out=own)
-    terms += mixed[:, :, np.newaxis]
-    off = _log_sums(terms.reshape(len(terms), -1), set_free.run, term_of_free)
-    against = np.logaddexp(mixed.sum(axis=1), off - math.log(terms.shape[1])) - math.log(2.0)
+    off = _log_sums(weighted, freed, once.run, others)
+    against = np.logaddexp(mixed.sum(axis=1), off - math.log(mixed.shape[1])) - math.log(2.0)
     highest = highest_log_likelihoods(each, counts, totals)
     return np.where(highest == -math.inf, math.inf, against - highest)
 
 
-def _write_own(grids: Sequence[Grid], counts: Counts, own: Floats) -> None:
+def _write_own(grids: Sequence[Grid], counts: Counts, own: Floats, spare: Floats) -> None:
     """Write the log-likelihoods of each arm's rewards (runs x arms x models), as `grid.write_own` does.
 
     At walls anything may be written.
@@ -141,12 +142,13 @@ def _write_own(grids: Sequence[Grid], counts: Counts, own: Floats) -> None:
     with np.errstate(invalid="ignore"):
         if len(grids) == 1:
             np.multiply(grids[0].per_hit, first, out=own)
-            own += grids[0].per_miss * second
+            np.multiply(grids[0].per_miss, second, out=spare)
+            np.add(own, spare, out=own)
             return
-        misses = np.empty(own.shape[1:])
         for run, grid in enumerate(grids):
             np.multiply(grid.per_hit, first[run], out=own[run])
-            own[run] += np.multiply(grid.per_miss, second[run], out=misses)
+            np.multiply(grid.per_miss, second[run], out=spare[0])
+            np.add(own[run], spare[0], out=own[run])
 
 
 class _Walls(NamedTuple):
@@ -181,22 +183,24 @@ def _hit_once(hit: _Walls) -> _Walls:
     return hit.some(np.bincount(key)[key] == 1)
 
 
-def _log_sums(terms: Floats, runs: Ints, others: Floats) -> Floats:
-    """Return the logarithm of the sum of each run's terms (a row), which are given by theirs.
+def _log_sums(weighted: Floats, freed: Floats, runs: Ints, others: Floats) -> Floats:
+    """Return the logarithm of the sum of each run's terms, which are given by theirs.
 
-    There are `others` of some runs. Terms far below the highest one of their run are left out.
+    They are weighted + freed for each model and arm; and there are `others` of some runs. Models whose
+    terms are all far below the highest one of the run are left out.
     """
-    count, size = terms.shape
-    peaks = terms.max(axis=1)
+    count, arms, models = freed.shape
+    highest = weighted + freed.max(axis=1)  # term of each model
+    peaks = highest.max(axis=1)
     np.maximum.at(peaks, runs, others)
     explained = peaks > -math.inf
     peaks[~explained] = 0.0
-    depth = math.log(size / OMITTED)
+    depth = math.log(arms * models / OMITTED)
     enough = np.where(explained, peaks - depth, math.inf)
-    places = np.flatnonzero(terms > enough[:, np.newaxis])
-    ends = np.searchsorted(places, size * np.arange(count + 1))
-    kept = np.diff(ends)  # terms of each run
-    shares = np.exp(terms.ravel()[places] - np.repeat(peaks, kept))
-    sums = np.add.reduceat(np.append(shares, 0.0), ends)[:-1]  # of no terms it is anything
-    sums = np.where(kept > 0, sums, 0.0) + np.bincount(runs, np.exp(others - peaks[runs]), count)
+    chosen = np.flatnonzero(highest > enough[:, np.newaxis])
+    run, model = np.divmod(chosen, models)
+    places = np.arange(arms)[:, np.newaxis] * models + (run * (arms * models) + model)
+    shares = np.exp(freed.ravel()[places] + (weighted.ravel()[chosen] - peaks[run]))
+    sums = np.bincount(run, shares.sum(axis=0), count)
+    sums = sums + np.bincount(runs, np.exp(others - peaks[runs]), count)
     return np.where(explained, peaks + np.log(np.where(explained, sums, 1.0)), -math.inf)

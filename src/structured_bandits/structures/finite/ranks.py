@@ -219,10 +219,12 @@ def move_column(column: Floats, arm: int, bounds: Bounds, work: RankedWork) -> t
     """
     known = len(column)
     excess, watch = work.excess[:known], work.watch[:known]
+    mean, pulls = work.means[arm], work.pulls[arm]  # here: a loop that writes would read them anew
     doubts = 0
     first = known
     for rank in range(known):  # without a branch, so that several are looked at at a time
-        now = excess_of(column[rank], arm, work)
+        away = column[rank] - mean
+        now = away * away * pulls  # as `excess_of` has it
         held = now if watch[rank] == arm else excess[rank]
         excess[rank] = held
         doubtful = (held < bounds.outer) & ((held >= 0.0) | (now > bounds.inner))
