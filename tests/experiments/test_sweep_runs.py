@@ -565,6 +565,26 @@ def test_the_first_task_of_a_point_is_short_since_its_runs_may_be_dear() -> None
     assert sizes[1][1] == pytest.approx(SECONDS / 0.02, abs=1)
 
 
+def test_runs_that_end_at_once_are_tried_again_until_they_tell() -> None:
+    """Eight runs of a cheap policy took as long as a task does; a sweep ended with a long dear task.
+
+    All of the cheap runs seemed to be left, and so the dear ones were not cut any shorter.
+    """
+    points = read_grid(SMALL).points
+    dear, cheap = 0, 8  # of two kinds
+    costs = {dear: 1e-3, cheap: 1e-6}
+    schedule = Schedule(points, {dear: [range(4000)], cheap: [range(24_000)]}, slots=2)
+    sizes: dict[int, list[int]] = {dear: [], cheap: []}
+    while pieces := schedule.take():
+        for piece in pieces:
+            sizes[piece.point].append(len(piece.runs))
+        schedule.learn(
+            [Played(piece, 2e-3 + costs[piece.point] * len(piece.runs)) for piece in pieces]
+        )
+    assert sizes[cheap][:2] == [FIRST, 199]  # 2 ms, so in 50 ms there would be 199 runs
+    assert sizes[dear][-1] <= 100  # a tenth of a second
+
+
 def test_missing_runs() -> None:
     out = Path("nowhere")
     assert list(missing_runs(out, 0, 5)) == [range(5)]

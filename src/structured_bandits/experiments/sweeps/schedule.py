@@ -4,7 +4,9 @@ Handing over a task and writing a file take milliseconds, so a task should take 
 cut into several tasks, and short ones of several points go together. How long a run takes is learned
 from those that were played of the same point. Of a point that is new it is known for the kind, which is
 policy and horizon, and of a new kind a few runs are played first; but other parameters may make runs
-several times as long, so the first task of a point is short: it might be the last one that ends.
+several times as long, so the first task of a point is short: it might be the last one that ends. A few
+runs that end at once say what a task costs, not what a run does, so more of that kind follow soon: if
+all thought that much were left, the last tasks would be long.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from structured_bandits.experiments.sweeps.tasks import Piece, Played
 
 SECONDS = 2.0  # that a task should take
 FIRST = 8  # runs of a kind that nobody has timed
+TELLING = 0.05  # seconds of runs from which on they say what a run costs
 TAIL = 0.1  # of the seconds that are left, at most in a task
 DEARER = 4.0  # times that runs of a new point may take those of the dearest one of its kind
 PIECES = 200  # in a task at most
@@ -35,6 +38,7 @@ class Schedule:
         self._costs: dict[tuple[str, int], float] = {}  # seconds a run, by kind, lately
         self._dearest: dict[tuple[str, int], float] = {}  # the most of any point, by kind
         self._known: dict[int, float] = {}  # seconds a run, by point
+        self._told: set[tuple[str, int]] = set()  # kinds of which runs took long enough to tell
         self.slots = slots  # tasks that are done at the same time
         pieces = [Piece(point, runs) for point, several in missing.items() for runs in several]
         self._left: deque[Piece] = deque(self._one_of_each_kind_first(pieces))
@@ -86,10 +90,26 @@ class Schedule:
             kind, cost = self._kinds[point], seconds / len(runs)
             self._under_way[kind] -= len(runs)
             if seconds > 0.0:
-                known = self._costs.get(kind, cost)
-                self._costs[kind] = (1.0 - RECENT) * known + RECENT * cost
-                self._dearest[kind] = max(self._dearest.get(kind, 0.0), cost)
                 self._known[point] = cost
+                if kind in self._told:
+                    self._costs[kind] = (1.0 - RECENT) * self._costs[kind] + RECENT * cost
+                    self._dearest[kind] = max(self._dearest[kind], cost)
+                else:
+                    self._costs[kind] = self._dearest[kind] = cost
+                    if seconds >= TELLING:
+                        self._told.add(kind)
+                    else:
+                        self._try_more(kind, int(TELLING / cost))  # more than were played
+
+    def _try_more(self, kind: tuple[str, int], count: int) -> None:
+        """Let some runs of a kind be the next ones."""
+        for place, (point, runs) in enumerate(self._left):
+            if self._kinds[point] == kind:
+                del self._left[place]
+                if runs[count:]:
+                    self._left.insert(place, Piece(point, runs[count:]))
+                self._left.appendleft(Piece(point, runs[:count]))
+                return
 
     def _cost(self, point: int) -> float | None:
         """Return how many seconds a run of a point may take; None if nobody knows."""
