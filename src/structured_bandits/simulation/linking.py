@@ -47,8 +47,10 @@ def waiting_library(numbas: Any, environment_named: Callable[[str], Any]) -> Any
             return self._codegen if self.made else _WithoutEnvironments(self._codegen)
 
         def _optimize_functions(self, module: Any) -> None:
-            """Wait: `make` does it, for those functions only that are linked in."""
+            """Shorten each function at once: it is linked into several engines, a fifth as long then."""
+            _leave_wrappers_alone(module)
             module.data_layout = self._codegen._data_layout
+            super()._optimize_functions(_Definitions(module))
 
         def finalize(self) -> None:
             """Take nothing more; whoever calls the functions links them in."""
@@ -62,8 +64,6 @@ def waiting_library(numbas: Any, environment_named: Callable[[str], Any]) -> Any
             """Link in all that is called, optimise it at once, and make machine code."""
             self._ensure_finalized()
             _link_all(self._final_module, self, Waiting)
-            _leave_wrappers_alone(self._final_module)
-            super()._optimize_functions(self._final_module)
             self._optimize_final_module()
             self._final_module.verify()
             self.made = True
@@ -106,6 +106,17 @@ class _WithoutEnvironments:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._codegen, name)
+
+
+class _Definitions:
+    """A module without its declarations: Numba would set up all passes for each, and find no code."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self.functions = [each for each in module.functions if not each.is_declaration]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
 
 
 def _link_all(module: Any, library: Any, kind: Any) -> None:
