@@ -92,7 +92,7 @@ PROTOCOLS = (
     Spans,
 )
 
-# Nobody calls the parts of the engine from C.
+# Nobody calls the engine or its parts from C.
 PART: Any = {"no_cfunc_wrapper": True}
 # Methods take and return records of many arrays, whose copies would cost more than a short plan.
 INLINE: Any = {"forceinline": True, **PART}
@@ -269,7 +269,7 @@ def _leave_to_the_last_collection() -> None:
 def _library_runs(stamp: str, **options: Any) -> Any:
     """Return the compiled engine; a disk cache of it is valid for sources with this stamp only."""
 
-    @njit(nogil=True, **options)
+    @njit(nogil=True, **PART, **options)
     def cached_runs(policy, rest, rng, starts, runs):  # type: ignore[no-untyped-def]
         stamp  # noqa: B018  a closure variable is part of Numba's cache key
         game = Game(rest.world, rest.horizon, rest.planning, rng, rest.stop, rest.middle)
@@ -319,7 +319,8 @@ if not JIT_DISABLED:
     if cached_runs.stats.cache_path:
         _forget_older(Path(cached_runs.stats.cache_path), STAMP)
     _counting = {
-        loop: njit(nogil=True)(loop) for loop in (engine.play_plans, engine.play_streaks, play_late)
+        loop: njit(nogil=True, **PART)(loop)
+        for loop in (engine.play_plans, engine.play_streaks, play_late)
     }
 
 
