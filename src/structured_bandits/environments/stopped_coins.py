@@ -209,7 +209,7 @@ def _by_rejection(count: int, share: float, rng: np.random.Generator) -> int:
 @compilable
 def _relative_log_probability(count: int, share: float, heads: float) -> float:
     """Return the logarithm of the probability of so many heads over that of the likeliest number."""
-    mode = math.floor((count + 1) * share)
+    mode = float(math.floor((count + 1) * share))
     odds = share / (1.0 - share)
     rest = count - mode + 1.0
     return (
