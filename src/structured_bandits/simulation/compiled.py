@@ -258,8 +258,8 @@ class _Compilations(event.Listener):
 def _leave_to_the_last_collection() -> None:
     """Count all objects among the old ones, as if they had been looked at.
 
-    Almost all that a compilation leaves behind stays, and to look at it took a twentieth of the time.
-    Objects that somebody froze are not to be thawed, so then it is looked at.
+    To look at what a compilation leaves behind took a twentieth of the time before a first result; a
+    process that ends soon does it at its end. Objects that somebody froze are not to be thawed.
     """
     if gc.get_freeze_count() == 0:
         gc.freeze()
