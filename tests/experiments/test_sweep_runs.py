@@ -26,6 +26,7 @@ from structured_bandits.experiments.sweeps.schedule import (
     FIRST,
     PIECES,
     SECONDS,
+    TAIL,
     Schedule,
 )
 from structured_bandits.experiments.sweeps.tasks import Piece, Played
@@ -543,9 +544,11 @@ def test_tasks_hold_many_short_pieces_and_get_smaller_at_the_end() -> None:
     sizes = []
     while pieces := long.take():
         sizes.append(sum(len(piece.runs) for piece in pieces))
-    assert sizes[0] == 2  # a tenth of what each of four workers has left
+    assert sizes[0] == SECONDS / 0.5
     assert sizes[-1] == 1
     assert sum(sizes) == 100
+    for place, size in enumerate(sizes):  # at most a quarter of what each of four workers has left
+        assert size <= max(1, TAIL * (100 - sum(sizes[:place])) / 4)
 
 
 def test_the_first_task_of_a_point_is_short_since_its_runs_may_be_dear() -> None:

@@ -20,7 +20,7 @@ from structured_bandits.experiments.sweeps.tasks import Piece, Played
 SECONDS = 2.0  # that a task should take
 FIRST = 8  # runs of a kind that nobody has timed
 TELLING = 0.05  # seconds of runs from which on they say what a run costs
-TAIL = 0.1  # of the seconds that are left, at most in a task
+TAIL = 0.25  # of the seconds that are left, at most in a task: shorter ones would keep dask busy
 DEARER = 4.0  # times that runs of a new point may take those of the dearest one of its kind
 PIECES = 200  # in a task at most
 RECENT = 0.5  # weight of the last timing
