@@ -3,9 +3,9 @@
 Numba turns every function that compiled code calls into a library of its own: it links in all that the
 function calls, optimises it and makes machine code of it, and the caller does all of this again. But
 nobody ever calls those functions except compiled code, so only the outermost library needs it, and half
-of the time of a first start went into the others. A waiting library keeps what it was given. It is
-linked, optimised and made when somebody wants the address of a function in it, which for functions
-that only compiled code calls is never.
+of the time of a first start went into the others. A waiting library keeps what it was given, with each
+function shortened by itself. It is linked, optimised and made when somebody wants the address of a
+function in it, which for functions that only compiled code calls is never.
 
 The classes are Numba's own and come as arguments: this module needs no Numba.
 """
