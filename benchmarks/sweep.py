@@ -2,10 +2,9 @@
 
 A worker count is timed with its workers already there and everything compiled, and with no others: the
 processes of dask have something to do also when they wait. The start of processes is a row of its own.
-Files are joined at the end by one process, whatever the number of workers, and that
-counts; so the runs are long enough for files to be a small part. The last rows say how long a task must
-take for 95 % of the workers' time to go into runs, from what a task costs whoever hands it out, one
-after the other.
+Files are joined at the end by one process, whatever the number of workers, and that counts; so the runs
+are long enough for files to be a small part. The last rows say how long a task must take for 95 % of the
+workers' time to go into runs, from what a task costs whoever hands it out, one after the other.
 """
 
 from __future__ import annotations
