@@ -15,6 +15,7 @@ import math
 import os
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, overload
+from zlib import crc32
 
 import numpy as np
 
@@ -55,6 +56,7 @@ from structured_bandits.live.serving import (
 )
 from structured_bandits.live.snapshot import from_snapshot, to_snapshot
 from structured_bandits.live.suspicion import Suspicion
+from structured_bandits.live.transaction import arrays_of, atomic
 from structured_bandits.live.view import describe
 from structured_bandits.misfit.looks import watching_of
 from structured_bandits.misfit.report import Misfit
@@ -66,6 +68,8 @@ from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
 from structured_bandits.structures.base import counting, index_of
 from structured_bandits.warn import warn_user
 from structured_bandits.writing import write_whole
+
+SPAWN_KEY = (crc32(b"agent"),)  # of an agent's stream of random numbers
 
 
 class Decision(NamedTuple):
@@ -105,6 +109,13 @@ class Agent:
     says how probable it was. The plan ends with the same numbers of pulls; that regret is constant
     (docs/mathematics.md) is proved for arms that take turns.
 
+    A policy that draws, and the order "drawn", take their random numbers from the stream of
+    SeedSequence(seed, spawn_key=(crc32(b"agent"),)). So a world of your own may use the same seed:
+    default_rng(seed) and what is spawned from it have other streams.
+
+    Whatever raises inside a method (your policy, a warning that is an error, Ctrl-C), the agent is
+    afterwards as it was before the call.
+
     One agent must not be used by several threads at the same time; several agents may share a structure.
 
     >>> import structured_bandits as sb
@@ -123,7 +134,7 @@ class Agent:
         if order not in ORDERS:
             raise ParameterError(f"order={order!r}: accepted are {', '.join(map(repr, ORDERS))}")
         self.order = order
-        self._rng = np.random.Generator(np.random.PCG64(checked_count("seed", seed, least=0)))
+        self._rng = agent_generator(checked_count("seed", seed, least=0))
         self._make_plan()
 
     def _prepare(self, policy: PolicyLike) -> None:
@@ -135,7 +146,7 @@ class Agent:
         self.policy = policy
         self._names = getattr(policy, "arm_names", counting(n_arms))
         self._range = getattr(policy, "reward_range", None) or (-math.inf, math.inf)
-        self._state = policy.init()
+        self._set_state(policy.init())
         self._t = 0  # rewards observed so far
         self._seen = _no_results(n_arms)  # all of them
         self._settled = _no_results(n_arms)  # those that came before the oldest one still out
@@ -147,7 +158,6 @@ class Agent:
         self._in_plan = 0  # how many of these are pending
         self._left = 0  # rewards that the plan still waits for
         self._plans = 0  # made so far, which is the number of the last one
-        self._holds = False  # does the plan hold, or must there be another?
         self._overturned = False  # has a policy that settles results changed its mind?
         self._ahead: LookAhead | None = None  # what is handed out beyond the plan
         self._parked = np.zeros(n_arms, np.bool_)
@@ -160,6 +170,14 @@ class Agent:
         self._empty = 0
         self._horizon = tuned_horizon(policy)
         self._warned = False  # that it is played beyond its horizon
+        self._changing = False  # within a method that changes it
+        watching = self._suspicion.watching
+        self._own_arrays = [*self._seen, *self._settled, watching.times, watching.largest]
+        self._own_arrays += [self._quota, self._told, self._handed, self._parked]
+
+    def _set_state(self, state: Any) -> None:
+        self._state = state
+        self._learned = arrays_of(self.policy, state)
 
     @overload
     def ask(self, n: None = None, available: Collection[int | str] | None = None) -> Decision: ...
@@ -169,6 +187,7 @@ class Agent:
         self, n: int, available: Collection[int | str] | None = None
     ) -> tuple[Decision, ...]: ...
 
+    @atomic
     def ask(
         self, n: int | None = None, available: Collection[int | str] | None = None
     ) -> Decision | tuple[Decision, ...]:
@@ -187,6 +206,7 @@ class Agent:
             return self._decide(allowed)
         return tuple(self._decide(allowed) for _ in range(count))
 
+    @atomic
     def tell(self, decision_id: int, reward: float) -> None:
         """Tell the agent the reward of a decision; each decision gets one reward."""
         pending = self._find(decision_id)
@@ -208,6 +228,7 @@ class Agent:
         if not self._lacks_rewards():
             self._make_plan()
 
+    @atomic
     def tell_totals(self, decision_ids: Collection[int], sums: Any, squares: Any = None) -> None:
         """Tell the results of several decisions at once: the sum of their rewards for each arm.
 
@@ -230,6 +251,7 @@ class Agent:
         if self._overturned or not within or not self._lacks_rewards():
             self._make_plan()
 
+    @atomic
     def force(self, arm: int | str) -> Decision:
         """Return a decision for an arm that was chosen from outside, such as the arm of a control group.
 
@@ -237,10 +259,11 @@ class Agent:
         pull.
         """
         chosen = index_of(arm, self._names, "arm")
-        serves = self._holds and self._in_plan == len(self._pending)
+        serves = self._in_plan == len(self._pending)
         wanted = serves and self._handed[chosen] < self._quota[chosen]
         return self._hand_out(chosen, PLAN if wanted else FORCED, None)
 
+    @atomic
     def cancel(self, decision_id: int) -> None:
         """Take a decision back because its reward will not come; the plan asks for this pull again."""
         pending = self._find(decision_id)
@@ -252,6 +275,7 @@ class Agent:
         if closed or self._overturned:
             self._make_plan()
 
+    @atomic
     def expire(self, older_than: int, reward: float | None) -> tuple[int, ...]:
         """Tell `reward` for all decisions that are out except the last `older_than` that were asked for.
 
@@ -270,6 +294,7 @@ class Agent:
                 self.tell(decision_id, reward)
         return expired
 
+    @atomic
     def park(self, arm: int | str) -> None:
         """Leave an arm, given by index or name, out of all plans until it is unparked.
 
@@ -284,6 +309,7 @@ class Agent:
             if not self._lacks_rewards():
                 self._make_plan()
 
+    @atomic
     def unpark(self, arm: int | str) -> None:
         """Let plans use a parked arm, given by index or name, again; the agent plans anew."""
         parked = index_of(arm, self._names, "arm")
@@ -302,6 +328,7 @@ class Agent:
     @overload
     def learn(self, pulls: Any, sums: Any, squares: Any = None) -> None: ...
 
+    @atomic
     def learn(self, pulls: Any, sums: Any = None, squares: Any = None) -> Learned | None:
         """Take in the results of many pulls, such as logged data: pulls and sums of rewards per arm.
 
@@ -468,7 +495,7 @@ class Agent:
     @property
     def left_to_hand_out(self) -> int:
         """How many pulls of the plan have not been handed out; 0 if asking goes beyond the plan."""
-        if not self._holds or self._in_plan != len(self._pending):
+        if self._in_plan != len(self._pending):
             return 0
         return int(np.where(self._parked, 0, np.maximum(self._quota - self._handed, 0)).sum())
 
@@ -497,7 +524,7 @@ class Agent:
 
         None where it is not known: if nothing is drawn, or the next decision goes beyond the plan.
         """
-        if self._certain is None or not self._holds or self._in_plan != len(self._pending):
+        if self._certain is None or self._in_plan != len(self._pending):
             return None
         wanted = np.maximum(self._quota - self._handed, 0)
         wanted[~allowed_arms(available, self._names, self._parked)] = 0
@@ -509,6 +536,7 @@ class Agent:
         """How many decisions went beyond their plan because rewards were out."""
         return self._extra
 
+    @atomic
     def switch(self, policy: PolicyLike) -> None:
         """Go on with another policy for the same arms and rewards, which learns all that was seen.
 
@@ -527,7 +555,7 @@ class Agent:
             )
         self.policy = policy
         self._in_order = False
-        self._state = policy.init()
+        self._set_state(policy.init())
         policy.observe(self._state, self._seen)
         self._horizon = tuned_horizon(policy)
         self._make_plan()
@@ -595,8 +623,6 @@ class Agent:
 
     def _decide(self, allowed: Flags | None) -> Decision:
         """Hand out the next arm among those allowed (all if None)."""
-        if not self._holds:  # the policy failed to plan the last time
-            self._make_plan()
         chosen, reason, served = NOTHING_WANTED, PLAN, False
         if self._in_plan == len(self._pending):  # the plan reckons with all that is out
             chosen = self._next_of(self._quota, self._handed, allowed)
@@ -668,7 +694,9 @@ class Agent:
             )
         chosen = self._next_of(*ahead, allowed)
         if chosen.arm != NO_ARM:
-            ahead.handed[chosen.arm] += 1
+            handed = ahead.handed.copy()
+            handed[chosen.arm] += 1
+            ahead = LookAhead(ahead.quota, handed)
         draws = getattr(self.policy, "randomised", False)  # then each decision is drawn by itself
         self._ahead = None if draws else ahead
         return chosen
@@ -691,7 +719,6 @@ class Agent:
 
     def _make_plan(self) -> None:
         """Plan from what was learned."""
-        self._holds = False
         self._ahead = None
         if hasattr(self.policy, "forget"):
             self.policy.forget(self._state)
@@ -706,7 +733,6 @@ class Agent:
         self._in_plan = 0
         self._left = int(self._quota.sum())
         self._overturned = False
-        self._holds = True
 
     def _is_planned(self, pending: Pending) -> bool:
         """Is this a decision of the current plan, and no extra or restricted one?"""
@@ -813,7 +839,7 @@ class Agent:
 
     def _forget(self, pending: Pending) -> None:
         """Take a decision from those that are out."""
-        self._pending.remove(pending.id)
+        self._pending.remove(pending)
         self._ahead = None
         if self._is_planned(pending):
             self._in_plan -= 1
@@ -828,6 +854,11 @@ class Agent:
                 return pending
             raise DecisionError(f"decision {decision_id} was already told or cancelled")
         raise DecisionError(f"decision {decision_id!r} is unknown: no ask() returned it")
+
+
+def agent_generator(seed: int) -> np.random.Generator:
+    """Return the generator of an agent: a stream that a world with the same seed does not have."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=SPAWN_KEY)))
 
 
 def _no_results(arms: int) -> Seen:

@@ -11,7 +11,7 @@ one that is out: a reward that never comes makes all later ones wait until it is
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 NOTHING = -1  # instead of an arm: the decision is out, or was cancelled
 
@@ -26,10 +26,29 @@ class WaitingResults:
         self._start = 0  # rows before this one are settled
         self._waiting = 0
 
+    def mark(self) -> tuple[int, int, int, int]:
+        """Begin a change; return what `undo` needs. Rows that are settled are dropped only here."""
+        if not self._waiting:
+            del self._arms[:], self._rewards[:]
+            self._start = 0
+        elif 2 * self._start > len(self._arms) + 64:
+            del self._arms[: self._start], self._rewards[: self._start]
+            self._first += self._start
+            self._start = 0
+        return self._first, self._start, self._waiting, len(self._arms)
+
+    def undo(self, marked: tuple[int, int, int, int], told: Iterable[int]) -> None:
+        """Undo all since `mark`; `told` are the decisions whose rewards came since."""
+        self._first, self._start, self._waiting, rows = marked
+        del self._arms[rows:], self._rewards[rows:]
+        for decision_id in told:
+            if 0 <= decision_id - self._first < rows:
+                self._arms[decision_id - self._first] = NOTHING
+
     def add(self, decision_id: int, arm: int, reward: float, oldest: int) -> None:
         """Keep a reward; `oldest` is the first decision that is out, an earlier one."""
-        if not self._waiting:
-            self._clear(oldest)
+        if not self._arms:
+            self._first = oldest
         missing = decision_id - self._first - len(self._arms) + 1
         if missing > 0:
             self._arms.extend([NOTHING] * missing)
@@ -39,7 +58,7 @@ class WaitingResults:
         self._waiting += 1
 
     def settled_before(self, oldest: int | None) -> Iterator[tuple[int, float]]:
-        """Yield arm and reward of those that need not wait longer, in asked order; they are gone then.
+        """Yield arm and reward of those that need not wait longer, in asked order, once.
 
         `oldest` is the first decision that is out, None if there is none.
         """
@@ -50,12 +69,6 @@ class WaitingResults:
             if self._arms[row] != NOTHING:
                 self._waiting -= 1
                 yield self._arms[row], self._rewards[row]
-        if not self._waiting:
-            self._clear(0)
-        elif 2 * self._start > len(self._arms) + 64:
-            del self._arms[: self._start], self._rewards[: self._start]
-            self._first += self._start
-            self._start = 0
 
     def __len__(self) -> int:
         return self._waiting
@@ -68,7 +81,3 @@ class WaitingResults:
             [self._arms[row] for row in rows],
             [self._rewards[row] for row in rows],
         )
-
-    def _clear(self, first: int) -> None:
-        del self._arms[:], self._rewards[:]
-        self._first, self._start = first, 0

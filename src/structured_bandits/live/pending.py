@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+
+from structured_bandits.arrays import Ints
 
 ANSWERED = -1  # instead of an arm
 
@@ -43,6 +45,25 @@ class PendingDecisions:
         self.counts = [0] * arms  # how many are out, by arm
         self._answered = 0
         self._front = 0  # all decisions before this place are answered
+        self._removed: list[Pending] = []  # since `mark`
+
+    def mark(self) -> None:
+        """Begin a change that `undo` can undo."""
+        self._removed = []
+
+    def undo(self, next_id: int) -> list[int]:
+        """Undo all since `mark`, when `next_id` was the next id; return the ids that were removed.
+
+        Nothing is assumed of the columns but that they were changed by the methods of this class, of
+        which the last one may have been interrupted.
+        """
+        rows = zip(self.ids, self.arms, self.plans, self.reasons, strict=False)
+        out = {row[0]: Pending(*row) for row in rows if row[0] < next_id and row[1] != ANSWERED}
+        out.update((each.id, each) for each in self._removed if each.id < next_id)
+        columns = list(zip(*(out[each] for each in sorted(out)), strict=True)) or [()] * 4
+        self._set_columns([np.array(column, np.int64) for column in columns])
+        self.counts[:] = np.bincount(np.asarray(self.arms), minlength=len(self.counts)).tolist()
+        return [each.id for each in self._removed]
 
     def add(self, pending: Pending) -> None:
         """Add a decision with a higher id than all before."""
@@ -59,9 +80,10 @@ class PendingDecisions:
             return None
         return None if self.arms[place] == ANSWERED else self._at(place)
 
-    def remove(self, decision_id: int) -> None:
+    def remove(self, pending: Pending) -> None:
         """Remove a decision that `find` has found."""
-        place = bisect_left(self.ids, decision_id)
+        self._removed.append(pending)
+        place = bisect_left(self.ids, pending.id)
         self.counts[self.arms[place]] -= 1
         self.arms[place] = ANSWERED
         self._answered += 1
@@ -113,7 +135,13 @@ class PendingDecisions:
     def _compact(self) -> None:
         if self._answered:
             out = np.asarray(self.arms) != ANSWERED
-            for name in ("ids", "arms", "plans", "reasons"):
-                column = getattr(self, name)
-                setattr(self, name, array(column.typecode, np.asarray(column)[out].tobytes()))
+            columns = (self.ids, self.arms, self.plans, self.reasons)
+            self._set_columns([np.asarray(column)[out] for column in columns])
+        self._answered = self._front = 0
+
+    def _set_columns(self, columns: Sequence[Ints]) -> None:
+        """Set all columns, of which no row is answered."""
+        kinds = zip("qiqb", columns, strict=True)
+        new = [array(kind, column.astype(kind).tobytes()) for kind, column in kinds]
+        self.ids, self.arms, self.plans, self.reasons = new
         self._answered = self._front = 0

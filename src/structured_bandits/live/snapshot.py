@@ -55,7 +55,7 @@ def to_snapshot(agent: Agent) -> str:
             if name not in _shared(agent.policy)
         },
         "plan": {
-            "holds": agent._holds,
+            "holds": True,  # an older one could be that of a policy that had failed to plan
             "quota": agent._quota.tolist(),
             "told": agent._told.tolist(),
         },
@@ -344,11 +344,9 @@ def _restore_plan(agent: Agent, saved: dict[str, Any]) -> None:
         raise ValueError(f"{agent._told} told of {agent._seen.pulls} pulls")
     agent._handed += agent._told
     agent._left = int(np.maximum(agent._quota - agent._told, 0).sum())
-    if saved["holds"] is True and (agent._told < agent._quota).any() and agent._plans > 0:
-        agent._holds = True
-    elif saved["holds"] is False:
+    if saved["holds"] is False:
         agent._make_plan()
-    else:
+    elif saved["holds"] is not True or not (agent._told < agent._quota).any() or not agent._plans:
         raise ValueError("a plan that is complete, where the next one would have been made")
 
 

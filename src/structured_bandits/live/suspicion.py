@@ -23,7 +23,7 @@ class Suspicion:
     def __init__(self, policy: Any, watching: Watching) -> None:
         self.watching = watching
         self._policy = policy
-        self._testable = isinstance(policy, Policy) and policy.structure is not None
+        self.testable = isinstance(policy, Policy) and policy.structure is not None
         self._looks: QuickLook | None = None
 
     def settle(self, arm: int, reward: float) -> None:
@@ -45,6 +45,11 @@ class Suspicion:
         await_next_look(self.watching)
         self.watching.largest[0] = largest
 
+    def undo(self, testable: bool) -> None:
+        """Make anew what was computed from the results, which may have been interrupted."""
+        self.testable = testable
+        self._looks = None
+
     def misfit(self) -> Misfit | None:
         """Return what the e-value says, None if there is none."""
         looks = self._prepared()
@@ -53,18 +58,18 @@ class Suspicion:
         return misfit_of(self._policy.structure, looks.test, self.watching)
 
     def _look_if_due(self) -> None:
-        if self._testable and self.watching.times[0] >= self.watching.times[1]:
+        if self.testable and self.watching.times[0] >= self.watching.times[1]:
             looks = self._prepared()
             if looks is not None:
                 looks.look(self.watching)
 
     def _prepared(self) -> QuickLook | None:
         """Return who looks; None for structures that cannot be tested, or without solvers for them."""
-        if self._testable and self._looks is None:
+        if self.testable and self._looks is None:
             policy = self._policy
             test = None
             with suppress(MissingExtraError):  # the policy itself may play without programs
                 test = misfit_test(policy.structure, policy.bottom, policy.top, policy.sigma)
-            self._testable = test is not None
+            self.testable = test is not None
             self._looks = None if test is None else QuickLook(test)
         return self._looks

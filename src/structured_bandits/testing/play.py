@@ -9,6 +9,7 @@ import numpy as np
 
 from structured_bandits.arrays import Ints
 from structured_bandits.environments.tape import Tape
+from structured_bandits.live.agent import agent_generator
 from structured_bandits.policies.form import check_plan
 from structured_bandits.protocol import Now, Seen
 from structured_bandits.simulation.blocks import engine_of
@@ -67,9 +68,9 @@ def play(
 ) -> Played:
     """Play `policy` for `horizon` pulls on a tape of rewards (arms × pulls).
 
-    A randomised policy draws from `np.random.default_rng(seed)`.
+    A randomised policy draws what it draws in an `Agent` with this seed.
     """
-    rng = np.random.Generator(np.random.PCG64(seed))
+    rng = agent_generator(seed)
     return play_in(Tape(rewards), policy, horizon, compiled, planning, rng)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.environments.tape import Tape
 from structured_bandits.errors import HorizonWarning
-from structured_bandits.live.agent import Agent
+from structured_bandits.live.agent import Agent, agent_generator
 from structured_bandits.live.learned import learned_arrays
 from structured_bandits.policies.form import check_policy as check_form
 from structured_bandits.records import Record
@@ -265,7 +265,7 @@ def _check_same(
 
 def _check_draws(subject: _Subject, rewards: Floats, number: int) -> None:
     """Does it draw from rng, and only then play differently with another seed?"""
-    rng = np.random.Generator(np.random.PCG64(0))
+    rng = agent_generator(0)
     state = rng.bit_generator.state
     runs = [play_in(Tape(rewards), subject.policy, subject.pulls, False, True, rng)]
     how = _how(subject, number, subject.pulls, False, True)
