@@ -8,30 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from support.interrupted import survive_faults
+from support.playable import made, playable
 
 import structured_bandits as sb
-from structured_bandits.policies.base import POLICIES, answers
 
 TABLE = sb.FiniteStructure([[0.8, 0.2, 0.5], [0.1, 0.9, 0.4], [0.5, 0.5, 0.6]])
 CURVE = sb.CurveStructure([sb.Piece(0, 1, [0.1, 0.8, 0.4], [0.9, 0.3, 0.5])])
 STRUCTURES = {  # and at how many places of each call a fault is tried
-    "table": (TABLE, 6),
-    "curve": (CURVE, 3),
+    "table": (TABLE, 3),
+    "curve": (CURVE, 2),
     "unimodal": (sb.unimodal(3), 1),
     "linear": (sb.linear([[1, 0], [0.5, 0.5], [0, 1.0]], bounds=(0, 1)), 1),
     "product": (sb.product([sb.FiniteStructure([[0.9, 0.2], [0.3, 0.6]]), sb.unimodal(2)]), 1),
 }
-
-
-def made(name: str, structure: Any) -> Any:
-    kind = POLICIES[name]
-    if name == "Guarded":
-        return sb.Guarded(sb.SUCB(structure), level=0.5, explore=0.1)
-    return kind(structure, 500) if "horizon" in kind.parameter_names() else kind(structure)
-
-
-def playable(structure: Any) -> list[str]:
-    return [name for name, kind in POLICIES.items() if answers(structure, kind)]
 
 
 class MeansState(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -172,3 +173,16 @@ def test_snapshots_that_were_not_edited_play_on(name: str) -> None:
     events = [next_events(each, name, np.random.default_rng(2)) for each in (agent, twin)]
     assert events[0] == events[1]
     assert twin.to_json() == agent.to_json()
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "Infinity", "1" + "0" * 400])
+def test_a_number_that_is_none_of_json_is_refused_as_damage(number: str) -> None:
+    """Found by attack: 1e999 raised a ValueError where the checksum was computed."""
+    policy = sb.SUCB(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]]))
+    agent = sb.Agent(policy)
+    agent.tell(agent.ask().id, 1.0)
+    text = agent.to_json()
+    for place in (found.start() for found in re.finditer(r"(?<=[\[,:])1(?=[.\],])", text)):
+        edited = text[:place] + re.sub(r"^1(\.0)?", number, text[place:])
+        with pytest.raises(sb.FileFormatError):
+            sb.Agent.from_json(edited, policy)

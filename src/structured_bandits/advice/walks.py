@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.programs.linear import TOLERANCE, maximise
+from structured_bandits.programs.linear import TOLERANCE, maximise, solved
 from structured_bandits.structures.polyhedral.polytope import Polytope
 
 STEPS = 10  # times the square of the dimension
@@ -107,7 +107,7 @@ def _deep_inside(piece: Polytope, fixed: Any) -> Floats | None:
     below = np.full(len(slack), -np.inf)
     lower = np.concatenate([np.where(fixed, piece.lower, below), piece.lower, [-1.0]])
     upper = np.concatenate([piece.upper, np.where(fixed, piece.upper, -below), [1.0]])
-    solution = maximise(np.eye(1, size + 1, size)[0], rows, lower, upper)
+    solution = solved(maximise(np.eye(1, size + 1, size)[0], rows, lower, upper))
     if solution.status != "optimal" or solution.value < -TOLERANCE:
         return None
     return solution.x[:size]

@@ -11,6 +11,7 @@ from structured_bandits.arrays import Floats
 from structured_bandits.information.divergence import Information
 from structured_bandits.programs.quadratic import least_quadratic
 from structured_bandits.structures.curves.minimax import lowest_maximum
+from structured_bandits.structures.polyhedral.cell import mean_ends
 from structured_bandits.structures.polyhedral.regions import Region
 from structured_bandits.structures.questions import Model
 
@@ -92,6 +93,19 @@ class SegmentSet:
         return float((allocation * rise)[counts] @ steep[counts])
 
 
+def check_range(information: Information, region: Region) -> None:
+    """Raise if a model of a region has a mean that rewards of the family cannot have.
+
+    The piece that it is a part of is looked at first, once for all of its parts.
+    """
+    if information.family != "bernoulli" or information.allows(mean_ends(region.polytope), SOLVED):
+        return
+    for arm, slope in enumerate(region.polytope.slopes):
+        for sign in (1.0, -1.0):
+            end = sign * region.extreme(sign * slope).value
+            information.check(end + region.polytope.intercepts[[arm]], SOLVED)
+
+
 class RegionSet:
     """Models of a polytope. The weakest is found by quadratic programs.
 
@@ -105,11 +119,6 @@ class RegionSet:
         self._information, self._region, self._name = information, region, name
         everything = np.ones(len(information.truth))
         closest = self._project(everything, information.truth)
-        if information.family == "bernoulli":
-            for arm, slope in enumerate(region.polytope.slopes):
-                for sign in (1.0, -1.0):
-                    end = sign * region.extreme(sign * slope).value
-                    information.check(end + region.polytope.intercepts[[arm]], SOLVED)
         self._closest, self._start = closest, closest + INWARD * (region.inner - closest)
 
     @property
@@ -143,7 +152,8 @@ class RegionSet:
 
     def means(self, x: Floats) -> Floats:
         """Return the means of a model; probabilities that only rounding keeps from 0 or 1 are these."""
-        return self._information.snapped(self._region.polytope.means(x))
+        polytope = self._region.polytope
+        return self._information.snapped(polytope.slopes @ x + polytope.intercepts)
 
     def model(self, x: Floats) -> Model:
         """Return what the structure calls a model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.arrays import Flags, Floats
 from structured_bandits.errors import ParameterError
 from structured_bandits.families import divergence_of
 
@@ -36,14 +36,23 @@ class Information:
 
     def check(self, means: Floats, rounding: float = MEAN_ROUNDING) -> None:
         """Raise if means cannot be those of rewards of the family, however they are rounded."""
-        lowest, highest = self._divergence.lowest, self._divergence.highest
-        slack = rounding * self._width
-        bad = means[(means < lowest - slack) | (means > highest + slack)]
+        bad = means[self._outside(means, rounding)]
         if len(bad):
+            lowest, highest = self._divergence.lowest, self._divergence.highest
             raise ParameterError(
                 f"family={self.family!r}: a mean of {bad[0]:g} is outside [{lowest:g}, {highest:g}], "
                 "the range of the rewards; declare theirs (reward_range=…), or use family='gaussian'"
             )
+
+    def allows(self, means: Floats, rounding: float = MEAN_ROUNDING) -> bool:
+        """Return whether all means can be those of rewards of the family, however they are rounded."""
+        return not self._outside(means, rounding).any()
+
+    def _outside(self, means: Floats, rounding: float) -> Flags:
+        slack = rounding * self._width
+        lowest, highest = self._divergence.lowest, self._divergence.highest
+        outside: Flags = (means < lowest - slack) | (means > highest + slack)
+        return outside
 
     def of(self, means: Floats) -> Floats:
         """Return the divergence of other means (a vector, or models x arms), by arm."""

@@ -10,22 +10,28 @@ approximation from below, good to about eight digits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.checks import checked_above
-from structured_bandits.information.confusing_sets import ConfusingSet, RegionSet, SegmentSet
+from structured_bandits.information.confusing_sets import (
+    ConfusingSet,
+    RegionSet,
+    SegmentSet,
+    check_range,
+)
 from structured_bandits.information.divergence import Information
 from structured_bandits.information.truth import Truth
-from structured_bandits.programs.linear import maximise
+from structured_bandits.programs.linear import maximise, solved
 from structured_bandits.structures.polyhedral.regions import Region
 from structured_bandits.structures.questions import Confusing, Model
 
 SLACK = 1e-8  # by which a constraint may be missed
 SMALL = 1e-9  # cost of a pull beside its gap: among equally cheap allocations, the smallest
+CLOSE = 1.5  # sets that are refuted by no more are looked at again and again
 BATCH = 64  # models added to the program at a time
 
 
@@ -50,6 +56,7 @@ def cheapest_allocation(
     family: str,
     sigma: float | None = None,
     reward_range: tuple[float, float] | None = None,
+    slack: float = SLACK,
 ) -> LowerBound:
     """Return the cheapest pulls that refute every model confused with the truth, and what they cost.
 
@@ -69,14 +76,17 @@ def cheapest_allocation(
     low, high = ends = reward_range or truth.structure.range_of_rewards
     sigma = 0.5 * (high - low) if sigma is None else checked_above("sigma", sigma, 0.0)
     information = Information(truth.means, truth.best_arm, family, sigma, ends)
-    return cheapest_refutation(information, truth.gaps, truth.confusing_sets())
+    return cheapest_refutation(information, truth.gaps, truth.confusing_sets(), slack)
 
 
 def cheapest_refutation(
-    information: Information, gaps: Floats, confusing: Iterable[Confusing]
+    information: Information, gaps: Floats, confusing: Iterable[Confusing], slack: float = SLACK
 ) -> LowerBound:
-    """Return the cheapest pulls, with these gaps as costs, that refute the models given."""
-    program = _Program(information, gaps)
+    """Return the cheapest pulls, with these gaps as costs, that refute the models given.
+
+    Of convex sets of models none is refuted by less than 1 - `slack`.
+    """
+    program = _Program(information, gaps, slack)
     for models in confusing:
         program.add(models)
     return program.solve()
@@ -85,8 +95,8 @@ def cheapest_refutation(
 class _Program:
     """The linear program and the models that constrain it: single ones, and convex sets of them."""
 
-    def __init__(self, information: Information, gaps: Floats) -> None:
-        self.information, self.gaps = information, gaps
+    def __init__(self, information: Information, gaps: Floats, slack: float) -> None:
+        self.information, self.gaps, self.slack = information, gaps, slack
         self.tied = int((gaps == 0.0).sum()) > 1
         self.singles: list[Floats] = []  # divergences, models x arms
         self.single_models: list[Model] = []
@@ -117,17 +127,17 @@ class _Program:
 
     def _add_region(self, region: Region, confusing: Confusing) -> None:
         """Add the models of a polytope: one that is the hardest to refute, if there is such a one."""
-        models = RegionSet(self.information, region, confusing.name)
+        check_range(self.information, region)
         smallest = region.smallest_change()
-        if models.is_impossible:
-            return
         if smallest is None:
-            self.sets.append(models)
+            models = RegionSet(self.information, region, confusing.name)
+            if not models.is_impossible:
+                self.sets.append(models)
             return
-        divergence = self.information.of(models.means(smallest))
+        divergence = self.information.of(self.information.snapped(region.polytope.means(smallest)))
         if np.isfinite(divergence).all():
             self.singles.append(divergence)
-            self.single_models.append(models.model(smallest))
+            self.single_models.append(confusing.name(region, smallest))
 
     def solve(self) -> LowerBound:
         """Alternate between the linear program and the models that it refutes too little."""
@@ -137,14 +147,15 @@ class _Program:
         for number, models in enumerate(self.sets):
             for x in models.starts():
                 self._cut(number, models, x)
-        new = True
-        while new:
+        looked_at: Sequence[int] = range(len(self.sets))
+        while True:
             allocation = self._cheapest()
             new = self._add_singles(allocation)
-            for number, models in enumerate(self.sets):
-                x = models.weakest(allocation)
-                if allocation @ self.information.of(models.means(x)) < 1.0 - SLACK:
-                    new |= self._cut(number, models, x)
+            found, close = self._cut_weakest(looked_at, allocation)
+            if not new and not found and len(looked_at) == len(self.sets):
+                break
+            # Sets that were far from constraining it are looked at again once the others are refuted.
+            looked_at = close if new or found else range(len(self.sets))
         tight = {
             model
             for model, row in zip(self.models, self.rows.values(), strict=True)
@@ -174,6 +185,22 @@ class _Program:
                 self.models.append(self.single_models[index])
         return len(self.rows) > before
 
+    def _cut_weakest(self, numbers: Iterable[int], allocation: Floats) -> tuple[bool, list[int]]:
+        """Add the models of some sets that are refuted too little.
+
+        Returns whether there were new ones, and which sets are refuted by little more than necessary.
+        """
+        new, close = False, []
+        for number in numbers:
+            models = self.sets[number]
+            x = models.weakest(allocation)
+            refuted = float(allocation @ self.information.of(models.means(x)))
+            if refuted < 1.0 - self.slack:
+                new |= self._cut(number, models, x)
+            if refuted < CLOSE:
+                close.append(number)
+        return new, close
+
     def _cut(self, number: int, models: ConfusingSet, x: Floats) -> bool:
         """Add a model of a set; is it a new one?"""
         if (number, x.tobytes()) in self.rows:
@@ -192,10 +219,12 @@ class _Program:
         cost = self.gaps / max(self.gaps.max(), 1e-300) + SMALL
         most = np.full(len(cost), np.inf)
         most[self.information.best_arm] = 0.0  # refutes nothing
-        found = maximise(
-            -cost,
-            np.vstack([np.eye(len(cost)), rows / scale[:, None]]),
-            np.concatenate([np.zeros(len(cost)), unit / scale]),
-            np.concatenate([most, np.full(len(rows), np.inf)]),
+        found = solved(
+            maximise(
+                -cost,
+                np.vstack([np.eye(len(cost)), rows / scale[:, None]]),
+                np.concatenate([np.zeros(len(cost)), unit / scale]),
+                np.concatenate([most, np.full(len(rows), np.inf)]),
+            )
         )
         return np.maximum(found.x, 0.0) / unit

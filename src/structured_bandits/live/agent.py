@@ -168,6 +168,7 @@ class Agent:
         self._next_id = 0
         self._extra = 0
         self._empty = 0
+        self._unsolved = 0
         self._horizon = tuned_horizon(policy)
         self._warned = False  # that it is played beyond its horizon
         self._changing = False  # within a method that changes it
@@ -441,6 +442,15 @@ class Agent:
         More than 0 hints that the structure may be wrong, but proves nothing; `misfit` is the test.
         """
         return self._empty
+
+    @property
+    def unsolved(self) -> int:
+        """How many programs no solver solved so far, while the agent decided and was told.
+
+        Such a program is never an error: the policy goes on with a looser bound, or the best that was
+        found, and the test of the structure sees no evidence in it.
+        """
+        return self._unsolved
 
     @property
     def misfit(self) -> Misfit | None:

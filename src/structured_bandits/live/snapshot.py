@@ -63,7 +63,7 @@ def to_snapshot(agent: Agent) -> str:
         and {name: values.tolist() for name, values in agent._ahead._asdict().items()},
         "order": agent.order,
         "parked": list(agent.parked),
-        "counters": {name: getattr(agent, f"_{name}") for name in COUNTERS},
+        "counters": {name: getattr(agent, f"_{name}") for name in (*COUNTERS, "unsolved")},
         "pending": {name: packed(each) for name, each in agent._pending.columns().items()},
         "waiting": _packed_waiting(agent._waiting),
         "generator": agent._rng.bit_generator.state,
@@ -88,6 +88,7 @@ def from_snapshot(agent: Agent, text: str) -> None:
         agent.order = _order(content.get("order", ORDERS[0]))  # 0.2.0 wrote none at first
         for name in COUNTERS:
             setattr(agent, f"_{name}", _whole(name, content["counters"][name], MOST_PULLS))
+        agent._unsolved = _whole("unsolved", content["counters"].get("unsolved", 0), MOST_PULLS)
         _restore_pending(agent, content["pending"])
         _restore_settled(agent, content["settled"], content["waiting"])
         _restore_suspicion(agent, content["largest_log_e"])
@@ -156,7 +157,7 @@ def _checksum(text: str) -> str:
 def _content(text: str, policy: Any) -> dict[str, Any]:
     """Return what a snapshot of any version that we can read says, in the form of this one."""
     try:
-        saved = json.loads(text, parse_constant=_no_constant)
+        saved = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, TypeError, RecursionError) as error:
         raise FileFormatError(f"the snapshot is not JSON: {error}") from None
     version = saved.get(MARK) if isinstance(saved, dict) else None
@@ -179,6 +180,11 @@ def _content(text: str, policy: Any) -> dict[str, Any]:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _no_constant(text)
 
 
 def _no_constant(name: str) -> Any:

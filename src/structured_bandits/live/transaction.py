@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from structured_bandits.live.learned import learned_arrays, names_learned
+from structured_bandits.programs.linear import unsolved_here
 
 if TYPE_CHECKING:
     from structured_bandits.live.agent import Agent
@@ -39,6 +40,7 @@ FIELDS = (
     "_next_id",
     "_extra",
     "_empty",
+    "_unsolved",
     "_warned",
 )
 _fields = attrgetter(*FIELDS)
@@ -56,10 +58,12 @@ def atomic(method: Method) -> Method:
     def changed(agent: Agent, *args: Any, **kwargs: Any) -> Any:
         if agent._changing:
             return method(agent, *args, **kwargs)
-        before = Checkpoint(agent)
+        before, unsolved = Checkpoint(agent), unsolved_here()
         agent._changing = True
         try:
-            return method(agent, *args, **kwargs)
+            answer = method(agent, *args, **kwargs)
+            agent._unsolved += unsolved_here() - unsolved
+            return answer
         except BaseException:
             before.restore(agent)
             raise

@@ -76,6 +76,7 @@ def describe(agent: Agent) -> Description:
             *fitting_words(structure, agent.fitting_models),
             *likely_words(structure, agent.likely_models, agent._names),
             *_empty_words(agent),
+            *unsolved_words(agent.unsolved),
             *([] if (misfit := agent.misfit) is None else [str(misfit)]),
         ],
     )
@@ -143,6 +144,16 @@ def _alarm_words(agent: Agent) -> list[str]:
     if rang == NOT_RUNG:
         return []
     return [f"Its alarm rang after {rang:,} pulls; since then it plays its fallback policy."]
+
+
+def unsolved_words(programs: int) -> list[str]:
+    """Say how many programs were not solved, and what that means."""
+    if not programs:
+        return []
+    return [
+        f"{counted(programs, 'program')} that no solver solved: the policy went on with looser bounds "
+        "there, and the test of the structure saw no evidence."
+    ]
 
 
 def _empty_words(agent: Agent) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.misfit.likeliest import NOBODY, Counts, Likeliest, average
 from structured_bandits.misfit.scale import RewardScale, log_likelihood
-from structured_bandits.programs.linear import maximise
+from structured_bandits.programs.linear import Solution, dual_bound, maximise
 from structured_bandits.programs.quadratic import least_quadratic
 from structured_bandits.structures.base import hash_of
 from structured_bandits.structures.polyhedral.polytope import Polytope
@@ -82,18 +82,20 @@ def highest_likelihood(piece: Polytope, scale: RewardScale, counts: Counts) -> H
     if piece.dimension == 0:
         return Highest(_value(scale, piece.intercepts, counts), piece.intercepts)
     inside = _within_range(piece, pulled, scale)
-    x = _start(inside, pulled, scale, counts)
-    if x is None:
-        return Highest(-math.inf, None)
+    room = _roomiest(inside, pulled, scale, counts)
     bound = math.inf
+    if room.status == "unsolved":  # then nothing speaks against the piece
+        return Highest(bound, None)
+    if room.status != "optimal" or not (scale.gaussian or room.value > LEAST_ROOM * scale.width):
+        return Highest(-math.inf, None)
+    x = _start(inside, pulled, scale, counts, room.x[: piece.dimension])
     for _ in range(STEPS):
         means = _possible_means(inside, x, scale)
         value = _value(scale, means, counts)
         rise, bend = _derivatives(scale, means, counts)
         slope = rise @ inside.slopes
         far = maximise(slope, inside.rows, inside.lower, inside.upper)
-        reached = float(rise @ (means - inside.intercepts))
-        more = far.value - reached if far.status == "optimal" else math.inf
+        more = _surely_highest(far, slope, inside) - float(rise @ (means - inside.intercepts))
         bound = min(bound, value + max(more, 0.0))
         if more <= CLOSE:
             break
@@ -106,6 +108,19 @@ def highest_likelihood(piece: Polytope, scale: RewardScale, counts: Counts) -> H
             break
         x = better
     return Highest(bound, _possible_means(inside, x, scale))
+
+
+def _surely_highest(far: Solution, slope: Floats, piece: Polytope) -> float:
+    """Return a bound on slope·x over a piece, what a solver leaves between value and proof included.
+
+    Slopes grow with the pulls, and so does what is small beside them.
+    """
+    if far.status != "optimal":
+        return math.inf
+    ends = np.where(far.multipliers > 0.0, piece.upper, piece.lower)
+    multipliers = np.where(np.isfinite(ends), far.multipliers, 0.0)
+    left = np.abs(slope - multipliers @ piece.rows).sum() * (1.0 + 2.0 * np.abs(far.x).max())
+    return max(far.value, dual_bound(multipliers, piece.lower, piece.upper) + float(left))
 
 
 def _possible_means(piece: Polytope, x: Floats, scale: RewardScale) -> Floats:
@@ -147,8 +162,10 @@ def _within_range(piece: Polytope, pulled: Ints, scale: RewardScale) -> Polytope
     return piece.constrained(weights, *ends)
 
 
-def _start(piece: Polytope, pulled: Ints, scale: RewardScale, counts: Counts) -> Floats | None:
-    """Return a model that explains what was seen, near the averages; None if there is none."""
+def _start(
+    piece: Polytope, pulled: Ints, scale: RewardScale, counts: Counts, inner: Floats
+) -> Floats:
+    """Return a model near the averages that explains what was seen, as `inner` does."""
     averages = np.array(
         [
             average(scale, float(first), float(second), 0.0)
@@ -156,9 +173,6 @@ def _start(piece: Polytope, pulled: Ints, scale: RewardScale, counts: Counts) ->
         ]
     )
     slopes = piece.slopes[pulled]
-    inner = _roomiest(piece, pulled, scale, counts)
-    if inner is None:
-        return None
     fit = least_quadratic(
         slopes.T @ slopes,
         -slopes.T @ (averages - piece.intercepts)[pulled],
@@ -170,16 +184,15 @@ def _start(piece: Polytope, pulled: Ints, scale: RewardScale, counts: Counts) ->
     return np.asarray((1.0 - share) * fit + share * inner)
 
 
-def _roomiest(piece: Polytope, pulled: Ints, scale: RewardScale, counts: Counts) -> Floats | None:
-    """Return a model whose means are as far as can be from those that exclude what was seen.
+def _roomiest(piece: Polytope, pulled: Ints, scale: RewardScale, counts: Counts) -> Solution:
+    """Find a model whose means are as far as can be from those that exclude what was seen.
 
-    One more variable is the room: mean >= bottom + room of arms with hits, mean <= top - room of arms
-    with misses.
+    One more variable, the last, is the room: mean >= bottom + room of arms with hits, mean <= top - room
+    of arms with misses.
     """
     dimension = piece.dimension
     if scale.gaussian:
-        solved = maximise(np.zeros(dimension), piece.rows, piece.lower, piece.upper)
-        return solved.x if solved.status == "optimal" else None
+        return maximise(np.zeros(dimension), piece.rows, piece.lower, piece.upper)
     hit = [arm for arm in pulled if counts.first[arm] > 0.0]
     missed = [arm for arm in pulled if counts.second[arm] > 0.0]
     rows = np.vstack(
@@ -197,10 +210,7 @@ def _roomiest(piece: Polytope, pulled: Ints, scale: RewardScale, counts: Counts)
     upper = np.concatenate(
         [piece.upper, np.full(len(hit), np.inf), top - piece.intercepts[missed], [scale.width]]
     )
-    solved = maximise(np.eye(dimension + 1)[-1], rows, lower, upper)
-    if solved.status != "optimal" or solved.value <= LEAST_ROOM * scale.width:
-        return None
-    return solved.x[:-1]
+    return maximise(np.eye(dimension + 1)[-1], rows, lower, upper)
 
 
 def _along(

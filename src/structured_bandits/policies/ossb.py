@@ -66,8 +66,9 @@ class OSSB(StreakPolicy, _OSSB):
     every model has a regret that grows more slowly; in practice 0 is better.
 
     On curves and polytopes the allocation is computed during play, in Python: when the estimate has
-    moved by more than 0.001 or has another best arm, and when t passes a power of 2; with `exact=True`
-    at every decision.
+    moved by more than 0.001 or has another best arm, and when t passes a power of 2, and so that no
+    model is refuted by less than 0.9999 of what is required; with `exact=True` at every decision, and to
+    eight digits.
 
     >>> OSSB(3)
     OSSB(3 arms, epsilon=0.0, gamma=0.0, exact=False, reward_range=(0.0, 1.0), sigma=0.5)
@@ -110,8 +111,8 @@ class OSSB(StreakPolicy, _OSSB):
     def check_learned(self, state: OSSBState, t: int) -> None:
         """Raise a ValueError if it cannot have explored so often, or if this is no allocation."""
         wanted, _, (time, best) = state.allocation
-        if not 0 <= state.explored[0] <= t + 1:
-            raise ValueError(f"explored: {state.explored[0]} times in {t} pulls")
+        if not state.explored[0] >= 0:  # plans count, and some are never pulled
+            raise ValueError(f"explored: {state.explored[0]} times")
         if not (wanted >= 0.0).all() or not 0 <= time <= t or not 0 <= best < self.n_arms:
             raise ValueError(f"allocation: {state.allocation}")
 

@@ -9,15 +9,17 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
-from structured_bandits.information.graves_lai import cheapest_allocation
+from structured_bandits.information.graves_lai import SLACK, cheapest_allocation
 from structured_bandits.information.truth import truth_of
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import Rewards
 from structured_bandits.policies.guides import Allocation
+from structured_bandits.programs.linear import UnsolvedError
 from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
 
+NEAR = 1e-4  # by which an allocation may miss what it has to refute, unless it is to be exact
 MOVED = 1e-3  # of a mean, in units of the range: then the allocation is solved anew
 TIE = 1e-9  # means that differ by no more, in these units, are equal
 
@@ -62,14 +64,21 @@ class SolvedGuide:
         return certain_streak(arm, 1, 0)
 
     def _solve(self, means: Floats, t: int, allocation: Allocation) -> None:
-        truth = truth_of(self.structure, means, TIE * self.unit)
-        bound = cheapest_allocation(truth, self.family, self.rewards.sigma, self.ends)
-        allocation.wanted[:] = bound.allocation
-        if math.isinf(bound.constant):
-            allocation.wanted[:] = np.where(truth.gaps == 0.0, math.inf, 0.0)
-        allocation.wanted[truth.best_arm] = 0.0
+        """Write the allocation of an estimate; the last one stays if no solver finds another."""
+        best = int(means.argmax())
+        try:
+            truth = truth_of(self.structure, means, TIE * self.unit)
+            slack = SLACK if self.exact else NEAR
+            sigma = self.rewards.sigma
+            bound = cheapest_allocation(truth, self.family, sigma, self.ends, slack)
+            best, allocation.wanted[:] = truth.best_arm, bound.allocation
+            if math.isinf(bound.constant):
+                allocation.wanted[:] = np.where(truth.gaps == 0.0, math.inf, 0.0)
+        except UnsolvedError:
+            pass
+        allocation.wanted[best] = 0.0
         allocation.means[:] = means
-        allocation.solved[:] = t, truth.best_arm
+        allocation.solved[:] = t, best
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SolvedGuide) and self._facts() == other._facts()

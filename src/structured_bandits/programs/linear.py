@@ -2,11 +2,16 @@
 
 daqp, a dual active-set method, answers small dense programs in microseconds. Its answer to a linear
 program is believed only with a certificate: the point satisfies the rows, and the multipliers prove by
-weak duality that no point is better. Where that fails, and for large programs, HiGHS is asked.
+weak duality that no point is better. Where that fails, and for large programs, HiGHS is asked. Both get
+objectives near 1, whatever those of the user are: gradients of likelihoods grow with the pulls.
+
+A program that neither of them solves is no error: its value is infinite, a bound that always holds, and
+it is counted (`unsolved_here`).
 """
 
 from __future__ import annotations
 
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,20 +27,59 @@ CERTIFIED = 1e-10  # by how much a certificate may be off, relative to the numbe
 PROGRAMS = "Solving programs (polytopes, the Graves-Lai bound)"  # what daqp and highspy are for
 LARGE = 100_000  # entries of the matrix from which on HiGHS is asked first
 INFINITE = 1e30  # what daqp takes for no bound
+#: What HiGHS is asked with, until it knows an answer.
+HIGHS_OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"presolve": "off"},
+    {"presolve": "off", "simplex_strategy": 4},  # the primal method
+    {"presolve": "off", "solver": "ipm"},
+)
 SETTINGS = {"eps_prox": 1.0, "eta_prox": 1e-13, "primal_tol": 1e-12, "iter_limit": 1000}
 
 
 class Solution(NamedTuple):
-    """The answer to a program: `status` is "optimal", "infeasible" or "unbounded".
+    """The answer to a program: `status` is "optimal", "infeasible", "unbounded" or "unsolved".
 
     `multipliers` belong to the rows: the objective is their sum weighted by these, so that
-    `dual_bound` with any other bounds of the rows is a bound on the value there.
+    `dual_bound` with any other bounds of the rows is a bound on the value there. Only of an optimal
+    solution do `x` and `multipliers` say anything; the value is a bound in any case.
     """
 
     status: str
     value: float
     x: Floats
     multipliers: Floats
+
+
+class _Unsolved(threading.local):
+    count = 0
+
+
+_unsolved = _Unsolved()
+
+
+def unsolved_here() -> int:
+    """Return how many programs of this thread no solver has solved so far."""
+    return _unsolved.count
+
+
+def note_unsolved() -> None:
+    """Count a program that no solver has solved."""
+    _unsolved.count += 1
+
+
+class UnsolvedError(StructuredBanditsError):
+    """A number that theory asked for and no solver has found."""
+
+
+def solved(solution: Solution) -> Solution:
+    """Return a solution for somebody to whom a bound that merely holds is of no use."""
+    if solution.status == "unsolved":
+        raise UnsolvedError(
+            f"a linear program with {len(solution.x)} variables and {len(solution.multipliers)} rows "
+            "was not solved, neither by daqp nor by any method of HiGHS"
+        )
+    return solution
 
 
 def dual_bound(multipliers: Floats, lower: Floats, upper: Floats) -> float:
@@ -54,6 +98,9 @@ class WarmStart:
     def __init__(self) -> None:
         self.model: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"model": None}  # a solver's memory cannot be copied; without it the next start is cold
+
 
 class LinearProgram:
     """Maximise objective·x over lower <= rows x <= upper, again and again for other bounds.
@@ -67,6 +114,7 @@ class LinearProgram:
         self.rows = np.ascontiguousarray(rows, dtype=np.float64)
         self._size = float(np.abs(self.objective).max(initial=1.0))
         self._heights, self._widths = scales(self.rows)
+        self._unit = float(near_one(np.abs(self.objective * self._widths).max(initial=0.0)))
         self._even = self._heights[:, None] * self.rows * self._widths
 
     def solve(self, lower: Floats, upper: Floats, warm: WarmStart | None = None) -> Solution:
@@ -87,7 +135,7 @@ class LinearProgram:
         ends = self._heights * low, self._heights * high
         if not (low > high).any() and self._prepare(*ends, warm) >= 0:
             scaled, _, flag, info = warm.model.solve()
-            x, multipliers = self._widths * scaled, self._heights * info["lam"]
+            x, multipliers = self._widths * scaled, self._heights * info["lam"] / self._unit
             if flag == 1 and self._certified(x, multipliers, lower, upper):
                 return Solution("optimal", float(self.objective @ x), x, multipliers)
         warm.model = None  # a failure may leave it in any state
@@ -105,7 +153,7 @@ class LinearProgram:
         warm.model.settings = SETTINGS
         kinds = np.zeros(len(low), np.int32)
         flat = np.zeros((len(self.objective), len(self.objective)))
-        push = -self.objective * self._widths
+        push = -self._unit * self.objective * self._widths
         flag: int = warm.model.setup(flat, push, self._even, high, low, kinds)[0]
         return flag
 
@@ -144,7 +192,25 @@ def maximise(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> S
 
 
 def by_highs(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> Solution:
-    """Solve one linear program by HiGHS."""
+    """Solve one linear program by HiGHS; by other methods of it where its first one fails."""
+    unit = near_one(np.abs(objective).max(initial=0.0))
+    program = _highs_program(np.asarray(objective) * unit, np.asarray(rows), lower, upper)
+    for options in HIGHS_OPTIONS:
+        status, solver = _run_highs(program, options)
+        if status is not None:
+            break
+    else:
+        note_unsolved()
+        return Solution("unsolved", np.inf, np.zeros(len(objective)), np.zeros(len(rows)))
+    found = solver.getSolution()
+    x = np.array(found.col_value) if len(found.col_value) else np.zeros(len(objective))
+    values = {"optimal": float(objective @ x), "infeasible": -np.inf, "unbounded": np.inf}
+    multipliers = np.array(found.row_dual) if len(found.row_dual) else np.zeros(len(rows))
+    return Solution(status, values[status], x, multipliers / unit)
+
+
+def _run_highs(program: Any, options: dict[str, Any]) -> tuple[str | None, Any]:
+    """Return what HiGHS says of a program with these options, None if it does not know, and itself."""
     with needs(PROGRAMS, extra="polyhedral"):
         import highspy
 
@@ -152,30 +218,17 @@ def by_highs(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> S
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
     solver.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
-    solver.passModel(_highs_program(np.asarray(objective), np.asarray(rows), lower, upper))
+    for name, value in options.items():
+        solver.setOptionValue(name, value)
+    solver.passModel(program)
     solver.run()
-    status = solver.getModelStatus()
-    if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
-        solver.setOptionValue("presolve", "off")
-        solver.run()
-        status = solver.getModelStatus()
     kinds = {
         highspy.HighsModelStatus.kOptimal: "optimal",
         highspy.HighsModelStatus.kModelEmpty: "optimal",
         highspy.HighsModelStatus.kInfeasible: "infeasible",
         highspy.HighsModelStatus.kUnbounded: "unbounded",
     }
-    if status not in kinds:
-        raise StructuredBanditsError(
-            f"a linear program with {len(objective)} variables and {len(rows)} rows was not solved: "
-            f"{solver.modelStatusToString(status)}"
-        )
-    found = solver.getSolution()
-    x = np.array(found.col_value) if len(found.col_value) else np.zeros(len(objective))
-    values = {"optimal": float(objective @ x), "infeasible": -np.inf, "unbounded": np.inf}
-    kind = kinds[status]
-    multipliers = np.array(found.row_dual) if len(found.row_dual) else np.zeros(len(rows))
-    return Solution(kind, values[kind], x, multipliers)
+    return kinds.get(solver.getModelStatus()), solver
 
 
 def _highs_program(objective: Floats, rows: Floats, lower: Floats, upper: Floats) -> Any:

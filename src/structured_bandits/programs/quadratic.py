@@ -5,16 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.programs.linear import (
     INFINITE,
     PROGRAMS,
     SETTINGS,
     TOLERANCE,
+    maximise,
     near_one,
+    note_unsolved,
     scales,
 )
+
+#: Of daqp; it takes a few for each row, and a cycle would go on for seconds.
+ITERATIONS = 2_000
 
 
 def least_quadratic(
@@ -23,18 +27,29 @@ def least_quadratic(
     """Return a minimiser of x·curvature·x / 2 + slope·x over lower <= rows x <= upper, not empty.
 
     Variables are scaled by the curvature, or else by the rows. Little regularisation is fast, more is
-    sure.
+    sure. If no answer is recognised as a minimiser, that is counted (`unsolved_here`), and the best of
+    those that satisfy the constraints is returned.
     """
     bend = np.sqrt(np.maximum(np.diag(curvature), 0.0))
     bend = np.maximum(bend, 1e-9 * bend.max(initial=0.0))
-    for widths in (near_one(bend), scales(rows)[1]):
-        for regular in (1e-4, 1e-2, 1.0):
-            x = _least_scaled(curvature, slope, rows, lower, upper, widths, regular)
-            if x is not None:
-                return x
-    raise StructuredBanditsError(
-        f"a quadratic program with {len(slope)} variables and {len(rows)} rows was not solved"
-    )
+    best, least = None, np.inf
+    ways = [(by_rows, regular) for by_rows in (False, True) for regular in (1e-4, 1e-2, 1.0)]
+    for by_rows, regular in ways:
+        widths = scales(rows)[1] if by_rows else near_one(bend)
+        x, recognised = _least_scaled(curvature, slope, rows, lower, upper, widths, regular)
+        if recognised:
+            return x
+        value = float(0.5 * x @ curvature @ x + slope @ x)
+        if value < least and _is_inside(rows, lower, upper, x):
+            best, least = x, value
+    note_unsolved()
+    return maximise(np.zeros(len(slope)), rows, lower, upper).x if best is None else best
+
+
+def _is_inside(rows: Floats, lower: Floats, upper: Floats, x: Floats) -> bool:
+    reached = rows @ x
+    outside = np.maximum(lower - reached, reached - upper).max(initial=0.0)
+    return bool(outside <= TOLERANCE * (1.0 + np.abs(reached).max(initial=0.0)))
 
 
 def _least_scaled(
@@ -45,8 +60,8 @@ def _least_scaled(
     upper: Floats,
     widths: Floats,
     regular: float,
-) -> Floats | None:
-    """Return a minimiser, or None if what daqp finds is not recognised as one.
+) -> tuple[Floats, bool]:
+    """Return what daqp finds, and whether it is recognised as a minimiser.
 
     It is by its multipliers: they balance the slope there, and press on no row that is not at its end.
     """
@@ -59,20 +74,13 @@ def _least_scaled(
     bent, pushed = np.ascontiguousarray(bent / size), np.ascontiguousarray(pushed / size)
     even = np.ascontiguousarray(heights[:, None] * rows * widths)
     low, high = heights * np.maximum(lower, -INFINITE), heights * np.minimum(upper, INFINITE)
-    settings = {**SETTINGS, "eps_prox": regular, "primal_tol": 1e-11, "iter_limit": 100_000}
+    settings = {**SETTINGS, "eps_prox": regular, "primal_tol": 1e-11, "iter_limit": ITERATIONS}
     kinds = np.zeros(len(rows), np.int32)
     y, _, flag, info = daqp.solve(bent, pushed, even, high, low, kinds, **settings)
     x, multipliers = widths * y, info["lam"]
-    reached = rows @ x
-    outside = np.maximum(lower - reached, reached - upper).max(initial=0.0)
     pressed = multipliers != 0.0
     press = np.where(multipliers > 0.0, high, low)[pressed] - (even @ y)[pressed]
     errors = np.append(np.abs(bent @ y + pushed + multipliers @ even), press * multipliers[pressed])
     weight = 1.0 + np.abs(pushed).max(initial=0.0) + np.abs(y).max(initial=0.0)
-    if (
-        flag < 1
-        or outside > TOLERANCE * (1.0 + np.abs(reached).max(initial=0.0))
-        or np.abs(errors).max(initial=0.0) > TOLERANCE * weight
-    ):
-        return None
-    return np.asarray(x)
+    balanced = np.abs(errors).max(initial=0.0) <= TOLERANCE * weight
+    return np.asarray(x), bool(flag >= 1 and balanced and _is_inside(rows, lower, upper, x))

@@ -113,6 +113,18 @@ def is_empty(polytope: Polytope) -> bool:
     return found.status == "infeasible"
 
 
+def mean_ends(polytope: Polytope) -> Floats:
+    """Return the least and the largest mean of each arm (arms × 2); they are kept with the polytope."""
+    if "mean ends" not in polytope.known:
+        slopes = np.concatenate([-polytope.slopes, polytope.slopes])
+        found = [maximise(slope, polytope.rows, polytope.lower, polytope.upper) for slope in slopes]
+        lowest, highest = np.array([each.value for each in found]).reshape(2, -1)
+        ends = np.stack([-lowest, highest], axis=1) + polytope.intercepts[:, None]
+        polytope.known["mean ends"] = ends
+    ends = polytope.known["mean ends"]
+    return ends
+
+
 def widest(rows: Floats, lower: Floats, upper: Floats, strict: Flags) -> Solution:
     """Maximise s <= 1 over (x, s): the strict rows exceed their lower ends by s or more."""
     wide = np.zeros((len(rows) + 1, rows.shape[1] + 1))

@@ -140,6 +140,8 @@ class PolytopeCells(SpanCells):
         """Solve whether the cell meets the box; note what this shows."""
         notes.solved += 1
         solution = self.cells[cell].slack(box, notes.warm_start(cell, "slack"))
+        if solution.status != "optimal":  # it may meet the box, and nothing is learned
+            return solution.value > TOLERANCE
         polytope, count = self.cells[cell].polytope, len(self.cells[cell].lower)
         notes.witnesses.note_inner(cell, polytope.slopes @ solution.x[:-1] + polytope.intercepts)
         of_low, of_high = solution.multipliers[count:-1].reshape(2, -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
-from structured_bandits.programs.linear import TOLERANCE, Solution, maximise
+from structured_bandits.programs.linear import TOLERANCE, Solution, maximise, solved
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, widest
 from structured_bandits.structures.polyhedral.differences import differences
 
@@ -29,6 +29,7 @@ class Region:
     ) -> None:
         self.cell, self.polytope, self.truth = cell, cell.polytope, truth
         self.near = EQUATION_SLACK * tolerance
+        self.kept = np.flatnonzero(equal) if equal is not None else np.zeros(0, np.int64)
         slopes, shift = self.polytope.slopes, self.polytope.intercepts
         own = len(self.polytope.rows)
         rows, lower, upper = [cell.rows], [cell.lower], [cell.upper]
@@ -45,7 +46,7 @@ class Region:
             strict.append(np.zeros(int(equal.sum()), np.bool_))
         self.rows, self.strict = np.vstack(rows), np.concatenate(strict)
         self.lower, self.upper = np.concatenate(lower), np.concatenate(upper)
-        best = widest(self.rows, self.lower, self.upper, self.strict)
+        best = solved(widest(self.rows, self.lower, self.upper, self.strict))
         self.inner = best.x[:-1]
         self.is_empty = not best.value > TOLERANCE
 
@@ -62,11 +63,13 @@ class Region:
         nothing = np.full(arms, np.inf)
         objective = np.zeros(rows.shape[1])
         objective[-1] = -1.0
-        return maximise(
-            objective,
-            rows,
-            np.concatenate([self.lower, -nothing, centre, [0.0]]),
-            np.concatenate([self.upper, centre, nothing, [np.inf]]),
+        return solved(
+            maximise(
+                objective,
+                rows,
+                np.concatenate([self.lower, -nothing, centre, [0.0]]),
+                np.concatenate([self.upper, centre, nothing, [np.inf]]),
+            )
         )
 
     def least_change(self, gap: float, weights: Floats) -> Floats:
@@ -87,7 +90,7 @@ class Region:
         objective = np.concatenate([np.zeros(count), -np.ones(arms)])
         lower = np.concatenate([self.lower, centre - loose, -nothing, change])
         upper = np.concatenate([self.upper, centre + loose, change, nothing])
-        return maximise(objective, rows, lower, upper).x[:count]
+        return solved(maximise(objective, rows, lower, upper)).x[:count]
 
     def attains(self, gap: float, weights: Floats) -> bool:
         """Has a model that satisfies the strict rows strictly no larger distance than `gap`?"""
@@ -104,28 +107,33 @@ class Region:
 
     def extreme(self, direction: Floats) -> Solution:
         """Maximise a combination of the parameters over the closure."""
-        return maximise(direction, self.rows, self.lower, self.upper)
+        return solved(maximise(direction, self.rows, self.lower, self.upper))
 
     def smallest_change(self) -> Floats | None:
         """Return the confusing model that differs least from the truth on every arm at once, if any.
 
-        A model in which the arm reaches the truth's best mean has other means of at least what the
-        differences allow, and of no more than their limits; the arm itself is above the least means of
-        all. If changing just these gives a model of the region, no other is harder to refute, whatever
-        the allocation (docs/mathematics.md 5.4: Lipschitz and unimodal arms, boxes).
+        A model in which the arm reaches the truth's best mean, and some arms keep their means, has other
+        means of at least and at most what the differences from these allow, and within their limits; the
+        arm itself is above the least means of all. If changing just what these require gives a model of
+        the region, no other is harder to refute, whatever the allocation (docs/mathematics.md 5.4:
+        Lipschitz and unimodal arms, boxes).
         """
         known = differences(self.polytope)
         if known is None:
             return None
-        raised = self.truth.max() - known.most_lead[self.cell.arm]
-        changed: Floats = np.maximum(np.maximum(self.truth, raised), known.low)
-        changed = np.minimum(changed, known.high)
-        changed[self.cell.arm] = max(changed[self.cell.arm], known.low.max())
+        arm, lead = self.cell.arm, known.most_lead
+        low = np.maximum(self.truth.max() - lead[arm], known.low)
+        low = np.maximum(
+            low, (self.truth[self.kept, None] - lead[self.kept]).max(0, initial=-np.inf)
+        )
+        high = (self.truth[self.kept] + lead[:, self.kept]).min(axis=1, initial=np.inf)
+        changed: Floats = np.clip(self.truth, low, np.minimum(high, known.high))
+        changed[arm] = max(changed[arm], known.low.max())
         parameter = changed[: self.polytope.dimension]
         reached = self.rows @ parameter
         outside = np.maximum(self.lower - reached, reached - self.upper).max(initial=0.0)
         same = np.abs(self.polytope.means(parameter) - changed).max() <= self.near
-        return parameter if same and outside <= self.near else None
+        return parameter if same and outside <= TOLERANCE else None  # estimates are not more exact
 
     def _distances(self, used: Flags, weights: Floats) -> tuple[Floats, Floats]:
         centre = weights * (self.truth - self.polytope.intercepts)

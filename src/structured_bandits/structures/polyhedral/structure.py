@@ -12,8 +12,9 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box
-from structured_bandits.programs.linear import TOLERANCE, maximise
+from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.structures.base import Structure, index_of, warn_if_outside
+from structured_bandits.structures.polyhedral.cell import mean_ends
 from structured_bandits.structures.polyhedral.cells import PolytopeCells
 from structured_bandits.structures.polyhedral.difference_cells import (
     DifferenceCells,
@@ -183,16 +184,8 @@ class PolyhedralStructure(Structure):
 
 def mean_ranges(pieces: Sequence[Polytope]) -> Floats:
     """Return the least and the largest mean of each arm in all pieces (arms × 2)."""
-    ends = np.tile([np.inf, -np.inf], (pieces[0].n_arms, 1))
-    for piece in pieces:
-        for arm, slope in enumerate(piece.slopes):
-            highest, lowest = (
-                sign * maximise(sign * slope, piece.rows, piece.lower, piece.upper).value
-                for sign in (1.0, -1.0)
-            )
-            ends[arm, 0] = min(ends[arm, 0], lowest + piece.intercepts[arm])
-            ends[arm, 1] = max(ends[arm, 1], highest + piece.intercepts[arm])
-    return ends
+    ends = np.array([mean_ends(piece) for piece in pieces])
+    return np.stack([ends[:, :, 0].min(axis=0), ends[:, :, 1].max(axis=0)], axis=1)
 
 
 def checked_pieces(pieces: Sequence[Polytope]) -> tuple[Polytope, ...]:
