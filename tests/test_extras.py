@@ -26,6 +26,7 @@ WHOLE = {
     "simulation/compiled.py": "numba",
     "cli.py": "click",
     "cli_service.py": "click",
+    "complaints.py": "click",
     "service/explorer/command.py": "click",
 }
 #: What an extra brings for another package of it, which imports it itself.

@@ -28,6 +28,7 @@ LAYERS = [
         "progress",
         "protocol",
         "writing",
+        "os_errors",
         "text_tables",
     },
     {"planning", "programs"},
@@ -41,7 +42,7 @@ LAYERS = [
     {"advice"},
     {"experiments"},
     {"service"},
-    {"cli", "cli_service"},
+    {"cli", "cli_service", "complaints"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in RANK)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +12,8 @@ import click
 
 from structured_bandits import __version__
 from structured_bandits.cli_service import COMMANDS
-from structured_bandits.errors import (
-    MeansOutsideUnitIntervalWarning,
-    OutputError,
-    StructuredBanditsError,
-)
+from structured_bandits.complaints import ComplainingGroup, Complaint, stoppable
+from structured_bandits.errors import MeansOutsideUnitIntervalWarning, OutputError
 from structured_bandits.experiments.paper.words import PRESETS
 from structured_bandits.extras import needs
 from structured_bandits.structures.base import Structure
@@ -29,13 +24,7 @@ SEED = "The seed of all random numbers: the same seed gives the same results."
 WORKERS = "How many runs are played at the same time. Without it, as many as there are cores."
 
 
-class Complaint(click.ClickException):
-    """An error of the user, without a traceback."""
-
-    exit_code = 2
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=ComplainingGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
     """Choose well among arms whose rewards are related.
@@ -123,7 +112,7 @@ def analyse(
         return
     if figure is not None:
         _check_figure(figure)
-    with _complaints("stopped"), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # the bounds say so
         structure = load_structure(file)
         rewards = structure.range_of_rewards if rewards is None else rewards
@@ -156,7 +145,7 @@ def _overview(
         raise Complaint(
             "--simulate, --policies and --figure need --truth, since they are about one true model"
         )
-    with _complaints("stopped"), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # the text says so
         structure = load_structure(file)
         data = overview_data(overview(structure, None, horizon, family, reward_range=rewards))
@@ -239,7 +228,7 @@ def advise(
     from structured_bandits.report.page import check_page
     from structured_bandits.structures.files.load import load_structure
 
-    with _complaints("stopped; nothing was decided"), warnings.catch_warnings():
+    with stoppable("stopped; nothing was decided"), warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # such models are left out
         if out is not None:
             check_page(out)
@@ -316,7 +305,7 @@ def reproduce(
     from structured_bandits.experiments.saved_runs import RunOptions
 
     presets = tuple(PRESETS) if preset == "both" else (preset,)
-    with _complaints():
+    with stoppable(STOPPED):
         options = RunOptions(out, runs, seed, workers)
         run(ids, presets, options, click.echo, most_runs, all_policies)
 
@@ -360,7 +349,7 @@ def compare(
     from structured_bandits.experiments.saved_runs import RunOptions
     from structured_bandits.experiments.settings import read_experiment
 
-    with _complaints(), warnings.catch_warnings():
+    with stoppable(STOPPED), warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # errors say what matters
         experiment = read_experiment(file, preset, STRUCTURES, allow_code)
         name = file.stem if file.stem.strip(".") else "experiment"  # "..." would lead elsewhere
@@ -408,7 +397,7 @@ def sweep(
     from structured_bandits.experiments.sweeps.sweep import PAGE
     from structured_bandits.experiments.sweeps.sweep import sweep as play
 
-    with _complaints(STOPPED_SWEEP), warnings.catch_warnings():
+    with stoppable(STOPPED_SWEEP), warnings.catch_warnings():
         warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # errors say what matters
         name = file.stem if file.stem.strip(".") else "sweep"
         folder = out or file.parent / "sweeps" / name
@@ -432,32 +421,15 @@ def init(folder: Path) -> None:
     present = [folder / name for name in FILES if (folder / name).exists()]
     if present:
         raise Complaint(f"{present[0]} is there already; nothing was written")
-    with _complaints():
-        check_files([folder / name for name in FILES], sum(map(len, FILES.values())))
-        for name, text in FILES.items():
-            write_whole(folder / name, text)
-            click.echo(f"wrote {folder / name}")
+    check_files([folder / name for name in FILES], sum(map(len, FILES.values())))
+    for name, text in FILES.items():
+        write_whole(folder / name, text)
+        click.echo(f"wrote {folder / name}")
     click.echo(f"next: structured-bandits compare {folder / 'experiment.toml'}")
 
 
 STOPPED_SWEEP = "stopped; the same command goes on with the runs that are missing"
 STOPPED = "stopped; the same command will go on with the policies that are missing"
-
-
-@contextmanager
-def _complaints(stopped: str = STOPPED) -> Iterator[None]:
-    """Turn errors of the user, and Ctrl-C, into a message without a traceback."""
-    try:
-        yield
-    except StructuredBanditsError as error:
-        raise Complaint(str(error)) from None
-    except BrokenPipeError:
-        raise  # who reads the output has left, as in `… | head`
-    except OSError as error:
-        raise Complaint(f"{error.filename or 'the system says'}: {error.strerror}") from None
-    except KeyboardInterrupt:
-        click.echo(stopped, err=True)
-        raise SystemExit(130) from None
 
 
 def _truth(structure: Structure, text: str) -> Any:
@@ -493,7 +465,7 @@ def _check_figure(path: Path) -> None:
 
 
 def _draw(analysis: Any, horizon: int, beta: float, rewards: list[float], path: Path) -> None:
-    with _complaints(), needs("--figure", extra="report"):
+    with needs("--figure", extra="report"):
         from matplotlib.figure import Figure
 
     from structured_bandits.plots.structure import draw_structure, figure_size
@@ -501,8 +473,7 @@ def _draw(analysis: Any, horizon: int, beta: float, rewards: list[float], path: 
 
     figure = Figure(figsize=figure_size(analysis.structure), layout="constrained")
     draw_structure(analysis, horizon, beta, figure.subplots(), rewards[1] - rewards[0])
-    with _complaints():
-        write_figure(figure, path)
+    write_figure(figure, path)
 
 
 for _command in COMMANDS:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.complaints import Complaint
 from structured_bandits.service.explorer.command import explore
 from structured_bandits.text_tables import table_text
 
@@ -26,7 +26,7 @@ STORE = click.option(
     help="Where everything is kept: an SQLite file, which is made if there is none, or the address of a "
     "PostgreSQL database (postgresql://…).",
 )
-TOKENS_ELSEWHERE = ". While a server runs, use its page /tokens."
+TOKENS_ELSEWHERE = "While a server runs, use its page /tokens."
 SPEC = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -90,9 +90,9 @@ def serve(
     from structured_bandits.service.spec import checked_name, read_spec
 
     set_up_logs()
-    with _complaints():
-        specs = [(checked_name(file.stem), read_spec(file)) for file in files]
-        address = Address(host, port, allow_host, trusted_proxy, rate, log_requests)
+    specs = [(checked_name(file.stem), read_spec(file)) for file in files]
+    address = Address(host, port, allow_host, trusted_proxy, rate, log_requests)
+    with _unless_owned("Say --standby to wait for its end."):
         owner = take_over(open_store(store), standby, lambda text: click.echo(text, err=True))
         try:
             check_exposure(host, allow_host, not owner.tokens.open)  # before anything is created
@@ -106,34 +106,31 @@ def serve(
 
 
 @contextmanager
-def _complaints(elsewhere: str = "") -> Iterator[None]:
-    """Say what is wrong without a traceback: exit code 3 if another process owns the store, else 2.
-
-    `elsewhere` says what to do if another process owns it.
-    """
+def _unless_owned(otherwise: str) -> Iterator[None]:
+    """If another process owns the store, say what to do then, with an exit code of its own."""
     from structured_bandits.service.server import OWNED_ELSEWHERE
     from structured_bandits.service.store import OwnedElsewhereError
 
     try:
         yield
-    except StructuredBanditsError as error:
-        owned = isinstance(error, OwnedElsewhereError)
-        click.echo(f"Error: {error}{elsewhere if owned else ''}", err=True)
-        sys.exit(OWNED_ELSEWHERE if owned else 2)
+    except OwnedElsewhereError as error:
+        click.echo(f"Error: {error}. {otherwise}", err=True)
+        sys.exit(OWNED_ELSEWHERE)
 
 
 @contextmanager
-def _owned(store: str) -> Iterator[Owner]:
-    """Own a store for a moment, where no server does."""
+def _owned(store: str, otherwise: str) -> Iterator[Owner]:
+    """Own a store for a moment, where no server does; `otherwise` is what to do if one does."""
     from structured_bandits.service.owner import Owner
     from structured_bandits.service.server import open_store
 
-    owner = Owner(open_store(store))
-    owner.open()
-    try:
-        yield owner
-    finally:
-        owner.close()
+    with _unless_owned(otherwise):
+        owner = Owner(open_store(store))
+        owner.open()
+        try:
+            yield owner
+        finally:
+            owner.close()
 
 
 @click.group()
@@ -154,7 +151,7 @@ def token() -> None:
 @STORE
 def add_token(name: str, role: str, experiment: tuple[str, ...], store: str) -> None:
     """Make a token for NAME and print it, this once: it is kept nowhere."""
-    with _complaints(TOKENS_ELSEWHERE), _owned(store) as owner:
+    with _owned(store, TOKENS_ELSEWHERE) as owner:
         for each in experiment:
             if each not in owner.served:
                 click.echo(f"note: there is no experiment {each!r} yet", err=True)
@@ -169,8 +166,7 @@ def list_tokens(store: str) -> None:
     """List all tokens, without their secrets."""
     from structured_bandits.service.server import open_store
 
-    with _complaints():
-        rows = open_store(store, readonly=True).tokens()
+    rows = open_store(store, readonly=True).tokens()
     cells = [
         [row.id, row.name, row.role, _for_which(row.experiments), "no" if row.revoked_at else "yes"]
         for row in rows
@@ -189,12 +185,11 @@ def _for_which(experiments: str) -> str:
 @STORE
 def revoke_token(identity: str, store: str) -> None:
     """Revoke the token with this ID."""
-    with _complaints(TOKENS_ELSEWHERE), _owned(store) as owner:
+    with _owned(store, TOKENS_ELSEWHERE) as owner:
         changed = owner.revoke_token(identity)
         owner.writer.write_now()
     if not changed:
-        click.echo(f"Error: there is no valid token {identity!r}", err=True)
-        sys.exit(2)
+        raise Complaint(f"there is no valid token {identity!r}; `token list` shows all")
     click.echo(f"revoked: {identity}")
 
 
@@ -212,10 +207,9 @@ def verify(names: tuple[str, ...], store: str, decisions: bool) -> None:
     from structured_bandits.service.server import open_store
 
     verdicts = []
-    with _complaints():
-        for checked in check_store(open_store(store, readonly=True), names, decisions):
-            click.echo(checked.text(decisions))
-            verdicts.append(checked.verdict)
+    for checked in check_store(open_store(store, readonly=True), names, decisions):
+        click.echo(checked.text(decisions))
+        verdicts.append(checked.verdict)
     if not verdicts:
         click.echo("The store has no experiments.")
     sys.exit(exit_code(verdicts))
@@ -229,8 +223,7 @@ def backup(target: Path, store: str) -> None:
     from structured_bandits.service.copies import back_up
     from structured_bandits.service.server import open_store
 
-    with _complaints():
-        rows = back_up(open_store(store, readonly=True), target)
+    rows = back_up(open_store(store, readonly=True), target)
     click.echo(f"{target}: {rows:,} rows, checked")
 
 
@@ -245,9 +238,8 @@ def restore(source: Path, store: str) -> None:
     """
     from structured_bandits.service.copies import bring_back
 
-    with _complaints():
-        for line in bring_back(source, Path(store)):
-            click.echo(line)
+    for line in bring_back(source, Path(store)):
+        click.echo(line)
 
 
 @click.command()
@@ -262,8 +254,7 @@ def export(target: Path, names: tuple[str, ...], store: str) -> None:
     from structured_bandits.service.export import export as write
     from structured_bandits.service.server import open_store
 
-    with _complaints():
-        count = write(open_store(store, readonly=True), names, target)
+    count = write(open_store(store, readonly=True), names, target)
     click.echo(f"{target}: {count:,} decisions")
 
 
@@ -274,7 +265,7 @@ def archive(folder: Path, store: str) -> None:
     """Move the logs of closed versions out of the store, into Parquet files in FOLDER."""
     from structured_bandits.service.archive import archive as move
 
-    with _complaints(), _owned(store) as owner:
+    with _owned(store, "End it first, and start it again afterwards.") as owner:
         made = move(owner.store, folder)
     for path in made:
         click.echo(f"archived: {path}")
@@ -310,7 +301,12 @@ def demo(port: int, no_browser: bool) -> None:
         if not no_browser:
             webbrowser.open(url)
 
-    with _complaints(), tempfile.TemporaryDirectory(prefix="structured-bandits-demo-") as folder:
+    try:
+        temporary = tempfile.TemporaryDirectory(prefix="structured-bandits-demo-")
+    except OSError as error:
+        hint = "make room there, or name a folder in the environment variable TMPDIR"
+        raise Complaint(f"{error.strerror}; {hint}") from None
+    with temporary as folder:
         owner = take_over(open_store(f"{folder}/demo.db"), False, click.echo)
         begin_experiments(owner, [(scene.name, scene.spec) for scene in SCENES], update=False)
         try:

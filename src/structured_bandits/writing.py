@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from structured_bandits.errors import OutputError
+from structured_bandits.os_errors import reason_of
 
 #: A temporary name ends in a random token (since 0.2.0), the number of its process, and "part".
 UNFINISHED = re.compile(r"\.(?:[0-9a-f]{16}|parquet)\.(?P<process>[0-9]+)\.part$")
@@ -114,5 +115,5 @@ def _refusals(path: str | os.PathLike[str], what: str = "written") -> Iterator[N
     try:
         yield
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
         raise OutputError(f"{path} cannot be {what}: {reason}") from None

@@ -21,10 +21,11 @@ from support.asgi import request
 from support.explorer_cases import CURVE, SHOP, STRUCTURES, answered, fetched, page
 
 import structured_bandits as sb
+from structured_bandits.cli import main
 from structured_bandits.errors import MissingExtraError
 from structured_bandits.service.auth import Tokens, new_token
 from structured_bandits.service.explorer import routes
-from structured_bandits.service.explorer.command import explore, explorer_app
+from structured_bandits.service.explorer.command import explorer_app
 from structured_bandits.service.explorer.experiments import experiment_explorers
 from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.whole_file import whole_file
@@ -284,11 +285,13 @@ def test_the_command_writes_a_file_and_overwrites_only_its_own(tmp_path: Path) -
     table, out = tmp_path / "types.csv", tmp_path / "page.html"
     table.write_text("model,tea,coffee\nA,0.8,0.3\nB,0.2,0.7\n")
     for _ in range(2):
-        done = CliRunner().invoke(explore, [str(table), "--html", str(out), "--horizon", "500"])
+        done = CliRunner().invoke(
+            main, ["explore", str(table), "--html", str(out), "--horizon", "500"]
+        )
         assert (done.exit_code, done.output) == (0, f"page: {out}\n")
     assert "horizon of 500 pulls" in out.read_text()
     out.write_text("a letter")
-    done = CliRunner().invoke(explore, [str(table), "--html", str(out)])
+    done = CliRunner().invoke(main, ["explore", str(table), "--html", str(out)])
     assert done.exit_code == 2
     assert "was not written by this program" in done.output
     assert out.read_text() == "a letter"
@@ -298,11 +301,11 @@ def test_the_command_names_what_is_wrong(tmp_path: Path) -> None:
     table = tmp_path / "types.csv"
     rows = "\n".join(f"{number / 1000},0.5" for number in range(201))
     table.write_text(f"tea,coffee\n{rows}\n")
-    done = CliRunner().invoke(explore, [str(table), "--html", str(tmp_path / "page.html")])
+    done = CliRunner().invoke(main, ["explore", str(table), "--html", str(tmp_path / "page.html")])
     assert done.exit_code == 2
     assert "201 models; a file holds at most 200" in done.output
     table.write_text("tea,coffee\n0.1,much\n")
-    done = CliRunner().invoke(explore, [str(table)])
+    done = CliRunner().invoke(main, ["explore", str(table)])
     assert done.exit_code == 2
     assert "much" in done.output
 

@@ -494,7 +494,7 @@ def test_tables_of_somebody_else_are_refused_and_left_alone(place: Place, table:
 def test_what_is_no_store_cannot_be_read(place: Place) -> None:
     with pytest.raises(StoreError):
         place.store().experiments()
-    with pytest.raises(StoreError, match=r"there is no file|not made by structured-bandits"):
+    with pytest.raises(StoreError, match=r"No such file|not made by structured-bandits"):
         place.make(readonly=True)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 from structured_bandits.extras import needs
 from structured_bandits.service.auth import Role
+from structured_bandits.service.doubled import check_doubled
 from structured_bandits.service.endpoints import (
     ALL,
     ENDPOINTS,
@@ -92,6 +93,7 @@ class Answering:
         if self._decode is None:
             return None
         body = (await receive()).get("body", b"")
+        check_doubled(body)
         content = self._decode(body)
         if self._has_key and content.key is None:
             key = _header(scope, b"idempotency-key")

@@ -13,6 +13,7 @@ from structured_bandits.service.messages import NewVersion
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import Store, StoreError
+from structured_bandits.writing import check_file
 
 
 def back_up(store: Store, target: Path) -> int:
@@ -23,6 +24,7 @@ def back_up(store: Store, target: Path) -> int:
         )
     if target.exists():
         raise OutputError(f"{target}: there is such a file already; backups are never overwritten")
+    check_file(target)
     part = target.with_name(f".{target.name}.part")
     try:
         store.backup(part)
@@ -30,9 +32,14 @@ def back_up(store: Store, target: Path) -> int:
         _to_disk(part)
         os.replace(part, target)
     finally:
-        for suffix in ("", "-wal", "-shm"):
-            part.with_name(part.name + suffix).unlink(missing_ok=True)
+        _remove(part)
     return rows
+
+
+def _remove(path: Path) -> None:
+    """Remove a file of SQLite and what belongs to it, if they are there."""
+    for suffix in ("", "-wal", "-shm", "-journal", ".lock"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def _check_whole(copy: SqliteStore, named: Path) -> int:
@@ -60,7 +67,17 @@ def bring_back(backup: Path, target: Path) -> list[str]:
     if target.exists():
         raise OutputError(f"{target}: there is such a file already; move it away first")
     _check_whole(SqliteStore(backup, readonly=True), backup)
-    shutil.copyfile(backup, target)
+    check_file(target)
+    try:
+        shutil.copyfile(backup, target)
+        return _begin_anew(target)
+    except BaseException:  # a store that goes on where the backup ended would hand out ids again
+        _remove(target)
+        raise
+
+
+def _begin_anew(target: Path) -> list[str]:
+    """Begin a new version of each experiment; return what was done."""
     owner = Owner(SqliteStore(target))
     owner.open()
     done = []

@@ -69,13 +69,13 @@ class Address:
         try:
             return psycopg.connect(**{**DEFAULTS, **self._parts, **more})
         except psycopg.Error as error:
-            self.explain(error)
+            self.explain(error, "; check the address, and that the server runs")
 
-    def explain(self, error: BaseException) -> NoReturn:
+    def explain(self, error: BaseException, remedy: str = "") -> NoReturn:
         """Raise an error of the database as ours, in one line; all others as they are."""
         if isinstance(error, psycopg.Error):
             reason = error.diag.message_primary or str(error).partition("\n")[0]
-            raise StoreError(f"{self.where}: {reason}") from error
+            raise StoreError(f"{self.where}: {reason}{remedy}") from error
         raise error
 
 

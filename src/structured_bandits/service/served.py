@@ -18,7 +18,8 @@ from structured_bandits.service.store import ExperimentRow, Store, StoreError, V
 with needs("The service", extra="serve"):
     import msgspec
 
-ID = re.compile(r"([0-9a-f]{12})-(p?)(\d{1,18})", re.ASCII)
+#: As `public_id` writes them, and in no other way: without zeros before the number.
+ID = re.compile(r"([0-9a-f]{12})-(?:p([1-9][0-9]{0,17})|(0|[1-9][0-9]{0,17}))")
 
 
 def new_uid() -> str:
@@ -79,10 +80,9 @@ class Served:
     def find(self, public_id: str) -> Place:
         """Return the decision with a public id; raises NotFound."""
         form = ID.fullmatch(public_id)
-        number = int(form[3]) if form else 0
         for version in self.versions:
-            if form and version.uid == form[1] and not (form[2] and number == 0):
-                return Place(version, -number if form[2] else number)
+            if form and version.uid == form[1]:
+                return Place(version, int(form[3]) if form[3] else -int(form[2]))
         raise NotFound(f"There is no decision {public_id!r} in the experiment {self.name!r}.")
 
     def find_key(self, key: str) -> Place:

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from structured_bandits.service import statements as sql
 from structured_bandits.service.migrations import statements_from
+from structured_bandits.service.sqlite_errors import check_opens, said_by_sqlite, store_errors
 from structured_bandits.service.store import SCHEMA, OwnedElsewhereError, StoreError
 from structured_bandits.service.tables import (
     PerThread,
@@ -42,9 +43,9 @@ class SqliteStore(TableStore):
         self._lock: IO[str] | None = None
         self._writer: sqlite3.Connection | None = None
         self._readers = PerThread(self._connect_reader)
-        if readonly and not self.path.is_file():
-            raise StoreError(f"there is no file {self.path}")
         if readonly:
+            check_opens(self.path, "rb")
+            self._rows("SELECT name FROM sqlite_master")  # says what is wrong with the file itself
             self._check_readable()
 
     # --- owning and writing
@@ -52,12 +53,13 @@ class SqliteStore(TableStore):
     def claim(self) -> int:
         """Become the owner of the file, which is made if there is none; return the new epoch."""
         _refuse_networks(self.path.parent)
-        self._lock = _locked(self.path.with_name(self.path.name + ".lock"))
+        check_opens(self.path, "ab")
+        lock = self.path.with_name(self.path.name + ".lock")
+        with store_errors(lock):
+            self._lock = _locked(lock)
         try:
-            return self._claimed()
-        except sqlite3.DatabaseError as error:  # no database, or no room for one
-            self.close()
-            raise StoreError(f"{self.path}: {error}") from error
+            with store_errors(self.path):  # no database, or no room for one
+                return self._claimed()
         except BaseException:
             self.close()  # or nobody could try again
             raise
@@ -96,11 +98,13 @@ class SqliteStore(TableStore):
 
     def backup(self, target: Path) -> None:
         """Copy the whole file as it is after the last commit, while it is in use."""
+        check_opens(target, "ab")
         copy = sqlite3.connect(target)
         try:
-            self._readers.get().backup(copy)
-            # One file that can be read anywhere; a write-ahead log needs a folder that can be written.
-            copy.execute("PRAGMA journal_mode = DELETE")
+            with store_errors(target):
+                self._readers.get().backup(copy)
+                # A file that can be read anywhere; a write-ahead log needs a folder to write to.
+                copy.execute("PRAGMA journal_mode = DELETE")
         finally:
             copy.close()
 
@@ -123,11 +127,11 @@ class SqliteStore(TableStore):
         try:
             tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
         except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"{self.path}: it cannot be read as an SQLite file ({error})"
-            ) from None
+            raise StoreError(f"{self.path}: {said_by_sqlite(error)}") from None
         if tables and ("meta",) not in tables:
-            raise StoreError(f"{self.path}: it was not made by structured-bandits")
+            raise StoreError(
+                f"{self.path}: it was not made by structured-bandits; name another file"
+            )
         return not tables
 
     def _create(self, connection: sqlite3.Connection) -> None:
@@ -185,7 +189,7 @@ class SqliteStore(TableStore):
         try:
             return self._readers.get().execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise StoreError(f"{self.where}: {error}") from error
+            raise StoreError(f"{self.where}: {said_by_sqlite(error)}") from error
         except OverflowError:  # a number of more than 64 bits, which is in no row
             return []
 
@@ -210,8 +214,6 @@ def _locked(path: Path) -> IO[str]:
 
 def _refuse_networks(folder: Path) -> None:
     """Raise if a folder lies on a file system over a network, where locks may not hold."""
-    if not folder.is_dir():
-        raise StoreError(f"{folder}: there is no such folder")
     kind = _file_system(folder)
     if kind in NETWORKED:
         raise StoreError(

@@ -12,21 +12,12 @@ from typing import Any
 
 import click
 
-from structured_bandits.errors import (
-    MeansOutsideUnitIntervalWarning,
-    StructuredBanditsError,
-)
+from structured_bandits.errors import MeansOutsideUnitIntervalWarning, ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.files.load import load_structure
 
 HOST = "127.0.0.1"
-
-
-class Complaint(click.ClickException):
-    """An error of the user, without a traceback."""
-
-    exit_code = 2
 
 
 @click.command()
@@ -55,16 +46,13 @@ def explore(file: Path, out: Path | None, horizon: int, port: int, no_browser: b
     file that says which kind of structure it is. The page is served on this machine only, until you
     press Ctrl-C.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # the page says so
-            structure = load_structure(file)
-        if out is not None:
-            _write(structure, file, horizon, out)
-        else:
-            _serve(structure, file, port, no_browser)
-    except StructuredBanditsError as error:
-        raise Complaint(str(error)) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeansOutsideUnitIntervalWarning)  # the page says so
+        structure = load_structure(file)
+    if out is not None:
+        _write(structure, file, horizon, out)
+    else:
+        _serve(structure, file, port, no_browser)
 
 
 def _write(structure: Structure, file: Path, horizon: int, out: Path) -> None:
@@ -85,7 +73,7 @@ def _serve(structure: Structure, file: Path, port: int, no_browser: bool) -> Non
     try:
         listening = socket.create_server((HOST, port))  # from here on a browser is heard
     except OSError as error:
-        raise Complaint(f"--port {port}: {error.strerror}") from None
+        raise ParameterError(f"--port {port}: {error.strerror}; choose another") from None
     url = f"http://{HOST}:{listening.getsockname()[1]}/"
     config = uvicorn.Config(explorer_app(structure, file.name), log_level="warning", lifespan="off")
     click.echo(f"{file.name}: {url} (Ctrl-C ends it)")
