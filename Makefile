@@ -9,7 +9,7 @@
 # make verdicts    the verdicts on the paper's claims for five seeds
 # make docs        the documentation as a site in docs/_build/html
 # make soak        false alarms on 20 structures; ten minutes of random cases of each policy against its oracle
-#                  (POLICIES="SUCB IDS": of these)
+#                  (POLICIES="SUCB IDS": of these; MINUTES=1: shorter)
 # make soak-service the decision service under attack for an hour: crashes, bad disks, rivals, memory, alarms
 #                  (ATTACKS="--minutes 5 --only crashes": shorter, or only some)
 # make clean       removes what the others made
@@ -95,9 +95,11 @@ docs: $(READY)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+MINUTES ?= 10
+
 soak: $(READY)
 	PYTHONPATH=tests $(BIN)/python tools/false_alarms.py
-	PYTHONPATH=tests $(BIN)/python tools/soak.py $(POLICIES)
+	PYTHONPATH=tests $(BIN)/python tools/soak.py --minutes $(MINUTES) $(POLICIES)
 
 soak-service: $(READY)
 	PYTHONPATH=tests $(BIN)/python tools/soak_service.py $(ATTACKS)

@@ -8,10 +8,13 @@ solver, memory that runs out, a warning that is an error, Ctrl-C.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from support.huge_counts import every_kind
+from support.playable import made, playable
 
 import structured_bandits as sb
 
@@ -100,3 +103,13 @@ def survive_faults(policy: Any, order: str, most: int, seed: int) -> int:
         assert answer == call(twin)
         assert agent.to_json() == twin.to_json()
     return tried
+
+
+def interrupt_anything(seed: int, index: int) -> Counter[str]:
+    """Try faults at many places of an agent with any policy on any kind of structure."""
+    rng = np.random.default_rng([seed, index])
+    structure = list(every_kind().values())[rng.integers(len(every_kind()))]
+    name = str(rng.choice(playable(structure)))
+    order = str(rng.choice(["turn", "drawn"]))
+    faults = survive_faults(made(name, structure), order, most=40, seed=index)
+    return Counter(cases=1, faults=faults)

@@ -99,7 +99,9 @@ class WarmStart:
         self.model: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": None}  # a solver's memory cannot be copied; without it the next start is cold
+        return {
+            "model": None
+        }  # a solver's memory cannot be copied; without it the next start is cold
 
 
 class LinearProgram:
