@@ -5,7 +5,7 @@ compiled, or in Python on a tape of uniforms if the policy draws. The arms must 
 decisions that were within 1e-9 of a tie (tests/support/exactness.py). An unsound look-ahead of SUCB errs
 in about one of 3,000 such cases. A case that differs is printed with the call that plays it again, so
 that it can become a test. Two more are no policies: agents that learn counts of up to 10^12 on every
-kind of structure (huge-counts), and agents inside which something is raised, wherever it can be (faults).
+kind of structure (huge-counts), and agents inside which something is raised at any place (faults).
 
     PYTHONPATH=tests python tools/soak.py [--minutes M] [--workers W] [POLICY ...]
 """

@@ -7,6 +7,7 @@ to see it again. They print nothing, are deterministic and take seconds.
 >>> sb.testing.check_policy(sb.UCB(3), compiled=False)
 """
 
+from structured_bandits.live.agent import agent_generator
 from structured_bandits.testing.failures import CheckError
 from structured_bandits.testing.play import Played, play
 from structured_bandits.testing.policy import check_policy
@@ -17,6 +18,7 @@ from structured_bandits.testing.world import check_world
 __all__ = [
     "CheckError",
     "Played",
+    "agent_generator",
     "check_policy",
     "check_structure",
     "check_world",
