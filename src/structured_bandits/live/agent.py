@@ -308,6 +308,10 @@ class Agent:
         `squares` are the sums of the squared rewards. They may be left out unless the policy uses
         them; for rewards of 0 and 1 they are the sums.
 
+        The results count at once, also in the test of the structure (`misfit`). So which results are
+        learned, and when, must not depend on their rewards. That is so for a log that is complete, and
+        not for what has come so far while other rewards are out: give that to `take_over`.
+
         A single argument is a log: a data frame, or the path of a CSV file. It names the arms in a
         column `arm` and has either a `reward` in each row, or `pulls` and their `sum` (and, if they are
         known, their `squares`); rows of one arm add up. What was read is returned. A log with an unknown
@@ -323,6 +327,26 @@ class Agent:
             self._make_plan()
             self._warn_beyond_horizon("has the results of {} pulls")
         return None
+
+    def take_over(self, pulls: Any, sums: Any, squares: Any = None, tested: Any = None) -> None:
+        """Take in the results of another agent, which this one replaces.
+
+        They count like those of `learn`, except in the test of the structure (`misfit`): what has come
+        while other rewards are out is no fair sample of all. So the test begins anew, with the decisions
+        of this agent. If nothing is out at the other agent and it has the same structure, its test goes
+        on here with `tested=other.tested`.
+        """
+        seen = self._checked(pulls, sums, squares)
+        counts = _no_results(len(self._quota))
+        if tested is not None:
+            pulled, total, squared = tested
+            counts = checked_results(pulled, total, squared, len(self._quota), self._range)
+        if (counts.pulls > seen.pulls).any():
+            raise RewardError(f"tested: {counts.pulls} pulls, of {seen.pulls} that are taken over")
+        if seen.pulls.any():
+            self._take_in(seen, counts)
+            self._make_plan()
+            self._warn_beyond_horizon("has the results of {} pulls")
 
     @property
     def plan(self) -> Ints:
@@ -430,6 +454,12 @@ class Agent:
     def log_e_value(self) -> float:
         """The logarithm of the largest e-value so far (see `misfit`), 0 if there is none."""
         return float(self._suspicion.watching.largest[0])
+
+    @property
+    def tested(self) -> Seen:
+        """The results that count in the test of the structure: pulls, sums and squares of each arm."""
+        pulls, sums, squares = self._settled
+        return Seen(pulls.copy(), sums.copy(), squares.copy())
 
     @property
     def rewards(self) -> int:
@@ -764,22 +794,26 @@ class Agent:
         check_total(self._t, sum(map(int, seen.pulls)))
         return seen
 
-    def _take_in(self, seen: Seen) -> None:
-        """Learn the results of many pulls; planning is left to the caller."""
-        self._observe(seen)
+    def _take_in(self, seen: Seen, tested: Seen | None = None) -> None:
+        """Learn the results of many pulls; planning is left to the caller.
+
+        `tested` are those that the test of the structure counts; without it, all of them.
+        """
+        tested = seen if tested is None else tested
+        self._observe(seen, tested)
         for total, part in zip(self._seen, seen, strict=True):
             np.add(total, part, out=total)
         self._t += sum(map(int, seen.pulls))
-        self._settle_many(seen)
+        self._settle_many(tested)
 
-    def _observe(self, seen: Seen) -> None:
-        """Hand results of all arms to the policy; they are settled at once."""
+    def _observe(self, seen: Seen, tested: Seen) -> None:
+        """Hand results of all arms to the policy; those that are tested are settled at once."""
         policy: Any = self.policy
         if not self._in_order:
             policy.observe(self._state, seen)
             return
         policy.hear(self._state, seen)
-        policy.settle(self._state, seen)
+        policy.settle(self._state, tested)
 
     def _settle_told(self, decision_id: int, arm: int, reward: float) -> None:
         """Settle a reward that was told, and those that waited for it; or let it wait itself."""
