@@ -211,9 +211,9 @@ class Agent:
     def tell_totals(self, decision_ids: Collection[int], sums: Any, squares: Any = None) -> None:
         """Tell the results of several decisions at once: the sum of their rewards for each arm.
 
-        How often each arm was pulled follows from the decisions. `squares` are as in `learn`. The
-        results count at once, whatever is still out, so which decisions are told together must not
-        depend on their rewards.
+        How often each arm was pulled follows from the decisions. `squares` are as in `learn`. Which
+        decisions are told together must not depend on their rewards. The test of the structure
+        (`misfit`) counts them together, as soon as no decision before the last of them is out.
         """
         seen = self._checked(self._pulls_of(decision_ids), sums, squares)
         several = [self._find(each) for each in dict.fromkeys(decision_ids)]
@@ -225,7 +225,7 @@ class Agent:
             self._forget(pending)
             self._told[pending.arm] += self._is_planned(pending)
         self._take_in(seen)
-        self._settle_waiting()
+        self._settle_together(max(pending.id for pending in several), seen)
         self._left = int(np.maximum(self._quota - self._told, 0).sum())
         if self._overturned or not within or not self._lacks_rewards():
             self._make_plan()
@@ -324,6 +324,7 @@ class Agent:
         seen = self._checked(pulls, sums, squares)
         if seen.pulls.any():
             self._take_in(seen)
+            self._settle_many(seen)
             self._make_plan()
             self._warn_beyond_horizon("has the results of {} pulls")
         return None
@@ -344,7 +345,8 @@ class Agent:
         if (counts.pulls > seen.pulls).any():
             raise RewardError(f"tested: {counts.pulls} pulls, of {seen.pulls} that are taken over")
         if seen.pulls.any():
-            self._take_in(seen, counts)
+            self._take_in(seen)
+            self._settle_many(counts)
             self._make_plan()
             self._warn_beyond_horizon("has the results of {} pulls")
 
@@ -794,26 +796,13 @@ class Agent:
         check_total(self._t, sum(map(int, seen.pulls)))
         return seen
 
-    def _take_in(self, seen: Seen, tested: Seen | None = None) -> None:
-        """Learn the results of many pulls; planning is left to the caller.
-
-        `tested` are those that the test of the structure counts; without it, all of them.
-        """
-        tested = seen if tested is None else tested
-        self._observe(seen, tested)
+    def _take_in(self, seen: Seen) -> None:
+        """Learn the results of many pulls; settling them and planning are left to the caller."""
+        policy: Any = self.policy
+        (policy.hear if self._in_order else policy.observe)(self._state, seen)
         for total, part in zip(self._seen, seen, strict=True):
             np.add(total, part, out=total)
         self._t += sum(map(int, seen.pulls))
-        self._settle_many(tested)
-
-    def _observe(self, seen: Seen, tested: Seen) -> None:
-        """Hand results of all arms to the policy; those that are tested are settled at once."""
-        policy: Any = self.policy
-        if not self._in_order:
-            policy.observe(self._state, seen)
-            return
-        policy.hear(self._state, seen)
-        policy.settle(self._state, tested)
 
     def _settle_told(self, decision_id: int, arm: int, reward: float) -> None:
         """Settle a reward that was told, and those that waited for it; or let it wait itself."""
@@ -826,11 +815,23 @@ class Agent:
         self._waiting.add(decision_id, arm, reward, oldest)
         self._settle_waiting()
 
+    def _settle_together(self, last: int, seen: Seen) -> None:
+        """Settle results that were told together in the place of their last decision, if it has come."""
+        oldest = self._pending.oldest()
+        if not len(self._waiting) and (oldest is None or oldest > last):
+            self._settle_many(seen)
+            return
+        self._waiting.add_together(last, seen, last if oldest is None else min(oldest, last))
+        self._settle_waiting()
+
     def _settle_waiting(self) -> None:
         """Settle what waits for no decision any more."""
         if len(self._waiting):
-            for arm, reward in self._waiting.settled_before(self._pending.oldest()):
-                self._settle_next(arm, reward)
+            for each in self._waiting.settled_before(self._pending.oldest()):
+                if isinstance(each, Seen):
+                    self._settle_many(each)
+                else:
+                    self._settle_next(*each)
 
     def _settle_next(self, arm: int, reward: float) -> None:
         """Take note of a result in asked order: no earlier decision is out."""
@@ -841,7 +842,10 @@ class Agent:
         self._suspicion.settle(arm, reward)
 
     def _settle_many(self, seen: Seen) -> None:
-        """Take note of results that were learned at once."""
+        """Take note of results that count together."""
+        if self._in_order:
+            policy: Any = self.policy
+            self._overturned |= bool(policy.settle(self._state, seen))
         np.add(self._settled.squares, seen.squares, out=self._settled.squares)
         self._suspicion.settle_many(seen)
 

@@ -77,13 +77,19 @@ def _untested(agent: Agent) -> list[int]:
     """Return how many results of each arm were taken over without counting in the test."""
     _, arms, _ = agent._waiting.columns()
     waiting = np.bincount(np.array(arms, np.int64), minlength=len(agent._quota))
+    for seen in agent._waiting.together.values():
+        waiting += seen.pulls
     untested: list[int] = (agent._seen.pulls - agent._settled.pulls - waiting).tolist()
     return untested
 
 
 def _packed_waiting(waiting: WaitingResults) -> dict[str, Any]:
     ids, arms, rewards = waiting.columns()
-    return {"id": packed(ids), "arm": packed(arms), "reward": rewards}
+    together = [
+        {"id": last, **{name: _plain(values) for name, values in seen._asdict().items()}}
+        for last, seen in waiting.together.items()
+    ]
+    return {"id": packed(ids), "arm": packed(arms), "reward": rewards, "together": together}
 
 
 def from_snapshot(agent: Agent, text: str) -> None:
@@ -314,9 +320,12 @@ def _restore_settled(
     oldest = agent._pending.oldest()
     if len(rewards) != len(ids) or (len(ids) and (oldest is None or oldest > ids[0])):
         raise ValueError("waiting rewards: a column of another length, or nothing to wait for")
-    if np.isin(ids, np.asarray(agent._pending.ids)).any():
+    together = _told_together(agent, waiting.get("together", []))
+    if np.isin([*ids, *together], np.asarray(agent._pending.ids)).any():
         raise ValueError("waiting rewards: decisions whose reward is out")
     count = settled.pulls + np.bincount(arms, minlength=len(settled.pulls))
+    for seen in together.values():
+        count += seen.pulls
     others = [_whole("untested", each, MOST_PULLS) for each in untested]
     if (count + np.array(others, np.int64) != agent._seen.pulls).any():
         raise ValueError(
@@ -324,6 +333,22 @@ def _restore_settled(
         )
     for decision_id, arm, reward in zip(ids.tolist(), arms.tolist(), rewards, strict=True):
         agent._waiting.add(decision_id, arm, reward, oldest or 0)
+    for last, seen in together.items():
+        agent._waiting.add_together(last, seen, oldest or 0)
+
+
+def _told_together(agent: Agent, saved: list[dict[str, Any]]) -> dict[int, Seen]:
+    """Return results that were told together and wait; 0.2.0 wrote none at first."""
+    oldest = agent._pending.oldest()
+    first = agent._next_id if oldest is None else oldest
+    together = {}
+    for each in saved:
+        last = _whole("waiting together", each["id"], agent._next_id)
+        seen = _results(agent, each)
+        if last < first or not seen.pulls.any():
+            raise ValueError(f"results up to decision {last}: nothing to wait for, or no pulls")
+        together[last] = seen
+    return together
 
 
 def _columns(saved: dict[str, Any], names: tuple[str, ...]) -> list[Ints]:
