@@ -5,7 +5,8 @@ points under load, the disk fails, is full or slow, forgets what was not synced,
 owner is replaced while it stands still. Requests are sent up to three times and in any order. After each
 attack the log must hold all that was acknowledged, once, and every decision is derived again. Besides,
 the memory must stay flat at a steady number of decisions that are out, a right structure must ring
-rarely and a wrong one always; and never, at a level of 1 in 10,000, by being handed over. Each attack prints one line; the exit code is 1 if anything was wrong.
+rarely and a wrong one always; and never, at a level of 1 in 10,000, by being handed over. Each attack
+prints one line; the exit code is 1 if anything was wrong.
 
     PYTHONPATH=tests python tools/soak_service.py [--minutes M] [--only NAME] [--seed N]
 """
