@@ -5,7 +5,8 @@ points under load, the disk fails, is full or slow, forgets what was not synced,
 owner is replaced while it stands still. Requests are sent up to three times and in any order. After each
 attack the log must hold all that was acknowledged, once, and every decision is derived again. Besides,
 the memory must stay flat at a steady number of decisions that are out, a right structure must ring
-rarely and a wrong one always. Each attack prints one line; the exit code is 1 if anything was wrong.
+rarely and a wrong one always; and never, at a level of 1 in 10,000, by being handed over. Each attack
+prints one line; the exit code is 1 if anything was wrong.
 
     PYTHONPATH=tests python tools/soak_service.py [--minutes M] [--only NAME] [--seed N]
 """
@@ -37,6 +38,7 @@ from support.disk_attacks import (
     slow_commits,
 )
 from support.faulty_disk import FAIL, KILL, READ, SYNC, TEAR, WRITE, can_make_disks
+from support.handed_over import WAYS, life_with_late_failures, lives_handed_over
 from support.long_attacks import LEVEL, MEBIBYTE, live, steady_load
 from support.postgres_server import Server, find_postgres, running_server
 from support.rival_attacks import take_over
@@ -135,6 +137,22 @@ def lives(number: int) -> Findings:
     return found
 
 
+def handed_over(number: int) -> Findings:
+    """Play lives of a right structure that are handed over while failures are out; none may ring."""
+    found = Findings(cycles=number * (len(WAYS) + 1))
+    rung = {}
+    for way in tqdm(WAYS, desc="handed over", disable=None, leave=False):
+        with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+            before, after = lives_handed_over(Path(folder), way, range(number), rounds=6)
+        rung[way] = len(before | after)
+    late = [life_with_late_failures(each, rounds=60) for each in range(number)]
+    rung["late rewards"] = sum(one.life.fallen_at is not None for one in late)
+    for way, count in rung.items():
+        print(f"  {way}: {count} of {number} rang")
+        found.problems += [f"alarm: {count} false ones ({way})"] * (count > 0)
+    return found
+
+
 def repeat(name: str, rounds: Rounds, share: float, first: int) -> Findings:
     """Attack again and again; what a round leaves is kept if it found something."""
     found = Findings()
@@ -192,6 +210,7 @@ def main() -> int:
             },
             "memory": partial(memory, 0.2 * given.minutes),
             "lives": partial(lives, max(20, round(1000 * share))),
+            "handed-over": partial(handed_over, max(20, round(200 * share))),
         }
         if unknown := set(given.only or ()) - set(attacks):
             parser.error(f"no such attack: {', '.join(unknown)}; there are {', '.join(attacks)}")

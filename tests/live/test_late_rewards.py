@@ -221,6 +221,48 @@ def test_results_are_settled_in_asked_order_up_to_the_oldest_that_is_out(seed: i
     assert agent._settled.pulls.tolist() == agent.pulls.tolist()
 
 
+def settled_sums(
+    told: list[tuple[int, list[int], list[float]]], out: set[int]
+) -> list[list[float]]:
+    """Pulls and sums of what was told, by the last decision of each part, and before all that is out."""
+    pulls, sums = [0.0, 0.0], [0.0, 0.0]
+    for last, counts, totals in told:
+        if not out or last < min(out):
+            for arm in (0, 1):
+                pulls[arm] += counts[arm]
+                sums[arm] += totals[arm]
+    return [pulls, sums]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_results_told_together_wait_for_what_was_asked_before_the_last_of_them(seed: int) -> None:
+    rng = np.random.default_rng([seed, 4])
+    agent, out, told = sb.Agent(sb.UCB(2)), set[int](), []
+    waited = 0
+    for _ in range(300):
+        event = rng.random()
+        if len(out) < 2 or event < 0.5:
+            out |= {each.id for each in agent.ask(n=3)}
+        elif event < 0.55:
+            lost = min(out)
+            out.remove(lost)
+            agent.cancel(lost)
+        else:
+            chosen = rng.choice(sorted(out), size=1 + (event > 0.7), replace=False).tolist()
+            counts = [sum(agent.pending_arm(each) == arm for each in chosen) for arm in (0, 1)]
+            sums = [0.25 * count for count in counts]
+            agent.tell_totals(chosen, sums)
+            out -= set(chosen)
+            told.append((max(chosen), counts, sums))
+        if rng.random() < 0.2:
+            agent = sb.Agent.from_json(agent.to_json(), agent.policy)
+        expected = settled_sums(told, out)
+        assert [agent.tested.pulls.tolist(), agent.tested.sums.tolist()] == expected
+        assert agent.waiting_count == agent.rewards - sum(expected[0])
+        waited += agent.waiting_count > 0
+    assert waited > 100
+
+
 def test_learned_results_are_settled_at_once() -> None:
     agent = sb.Agent(sb.UCB(2))
     agent.ask()

@@ -62,6 +62,66 @@ def test_clicks_at_once_and_silence_later_do_not_ring(kind: str) -> None:
     assert rung <= 3 if kind == "delays that tell" else rung >= 55
 
 
+def test_batches_that_come_late_if_they_went_badly_do_not_ring() -> None:
+    """Counted as they come, they ring in all 20 runs."""
+    rung = 0
+    for run in range(20):
+        rng = np.random.default_rng([5, run])
+        agent = sb.Agent(sb.UCB(TABLE))
+        for _ in range(200):
+            decision = agent.ask()
+            if rng.random() < MEANS[0][decision.arm]:  # the others are told after all of this
+                agent.tell_totals([decision.id], single(decision.arm, 1.0)[1])
+        assert agent.misfit is not None
+        rung += agent.misfit.refuted(1e-4)
+    assert rung == 0
+
+
+def test_batches_of_a_wrong_structure_ring() -> None:
+    agent = sb.Agent(sb.UCB(TABLE))
+    for _ in range(30):
+        decisions = agent.ask(4)
+        pulls = np.bincount([each.arm for each in decisions], minlength=2)
+        agent.tell_totals([each.id for each in decisions], pulls)
+    assert agent.misfit is not None
+    assert agent.misfit.refuted(1e-4)
+
+
+def test_what_is_taken_over_is_known_to_the_policy_and_not_to_the_test() -> None:
+    old = sb.Agent(sb.UCB(TABLE))
+    for _ in range(60):
+        decision = old.ask()
+        old.tell(decision.id, 1.0)
+    assert old.misfit is not None
+    assert old.misfit.refuted(1e-6)
+    new, goes_on = sb.Agent(sb.UCB(TABLE)), sb.Agent(sb.UCB(TABLE))
+    new.take_over(old.pulls, old.sums)
+    goes_on.take_over(old.pulls, old.sums, tested=old.tested)
+    assert new.plan.tolist() == goes_on.plan.tolist() == old.plan.tolist()
+    assert [each.misfit and each.misfit.pulls for each in (new, goes_on)] == [0, 60]
+    assert (new.log_e_value, goes_on.log_e_value > 13.0) == (0.0, True)
+    for agent in (new, goes_on):
+        assert sb.Agent.from_json(agent.to_json(), agent.policy).to_json() == agent.to_json()
+        agent.tell(agent.ask().id, 1.0)
+        assert agent.tested.pulls.sum() == (1 if agent is new else 61)
+
+
+def test_a_guard_does_not_ring_for_what_it_takes_over() -> None:
+    new = sb.Agent(sb.Guarded(sb.UCB(TABLE), level=0.05))
+    new.take_over([50, 50], [50, 50])
+    assert new.pulls.tolist() == [50, 50]
+    assert new._state.rung[0] == 0
+    assert new._state.watching.pulls.sum() == 0
+
+
+def test_more_than_what_is_taken_over_cannot_be_tested() -> None:
+    agent = sb.Agent(sb.UCB(TABLE))
+    before = agent.to_json()
+    with pytest.raises(sb.RewardError, match="tested"):
+        agent.take_over([1, 1], [1, 1], tested=([1, 2], [1, 2], None))
+    assert agent.to_json() == before
+
+
 def single(arm: int, reward: float) -> tuple[list[int], list[float]]:
     return [int(arm == 0), int(arm == 1)], [reward * (arm == 0), reward * (arm == 1)]
 

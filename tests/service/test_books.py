@@ -12,7 +12,10 @@ from structured_bandits.service import messages as m
 
 LIVES = 15  # in each test; `support.clerked.soak_books` lives as many as time allows
 SPEC = {"structure": TABLE, "policy": {"kind": "SAE"}, "horizon": 10**6}
-LATE = {"window": "60s", "missing": "cancel", "late": "learn"}
+LATE = {
+    "reward": {"window": "60s", "missing": "cancel", "late": "learn"},
+    "alarm": {"fallback": "none"},  # the structure is not tested then
+}
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -23,7 +26,7 @@ def test_random_lives_have_the_counts_of_the_clerk(block: int) -> None:
 
 def test_a_late_reward_is_known_after_its_version_was_closed(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
-    shop.create({**SPEC, "reward": LATE})
+    shop.create({**SPEC, **LATE})
     first, second = (shop.ask_one().id for _ in range(2))
     shop.time.pass_by(61)
     shop.settle()
@@ -53,7 +56,7 @@ def test_rewards_of_several_versions_count_together_or_not_at_all(tmp_path: Path
 
 def test_a_late_reward_of_an_older_version_is_forwarded(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
-    shop.create({**SPEC, "reward": LATE})
+    shop.create({**SPEC, **LATE})
     late = shop.ask_one()
     shop.time.pass_by(61)
     shop.settle()

@@ -248,6 +248,7 @@ def test_each_alarm_says_what_it_means_and_what_to_do() -> None:
         "replay",
         "stopped",
         "waiting",
+        "untested",
     ):
         meaning = alarm_meaning(kind)
         assert meaning is ALARMS[kind]

@@ -58,7 +58,7 @@ SPEC: dict[str, Any] = {
     "default_arm": "tea",
     "control": {"arm": "tea", "share": 0.1},
     "audit": {"share": 0.1},
-    "alarm": {"level": 0.01, "fallback": "klucb"},
+    "alarm": {"level": 0.01, "fallback": "none"},
     "reward": {"window": "60s", "missing": "cancel", "late": "learn"},
     "start": {"pulls": [2, 1, 0], "sums": [1.5, 0.25, 0.0], "force": True},
 }

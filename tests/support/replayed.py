@@ -98,7 +98,12 @@ class Replayed:
         if rng.random() < 0.4:
             missing = rng.choice((0.0, "cancel"))
             rest["reward"] = {"window": "60s", "missing": missing}
-            rest["reward"] |= {"late": "learn"} if missing == "cancel" else {}
+            if missing == "cancel":
+                rest["reward"] |= {"late": "learn"}
+                rest["alarm"] = {
+                    "level": 0.1,
+                    "fallback": "none",
+                }  # the structure is not tested then
         return rest
 
     def run(self, commands: int) -> None:

@@ -233,9 +233,9 @@ class Agent:
     def tell_totals(self, decision_ids: Collection[int], sums: Any, squares: Any = None) -> None:
         """Tell the results of several decisions at once: the sum of their rewards for each arm.
 
-        How often each arm was pulled follows from the decisions. `squares` are as in `learn`. The
-        results count at once, whatever is still out, so which decisions are told together must not
-        depend on their rewards.
+        How often each arm was pulled follows from the decisions. `squares` are as in `learn`. Which
+        decisions are told together must not depend on their rewards. The test of the structure
+        (`misfit`) counts them together, as soon as no decision before the last of them is out.
         """
         seen = self._checked(self._pulls_of(decision_ids), sums, squares)
         several = [self._find(each) for each in dict.fromkeys(decision_ids)]
@@ -247,7 +247,7 @@ class Agent:
             self._forget(pending)
             self._told[pending.arm] += self._is_planned(pending)
         self._take_in(seen)
-        self._settle_waiting()
+        self._settle_together(max(pending.id for pending in several), seen)
         self._left = int(np.maximum(self._quota - self._told, 0).sum())
         if self._overturned or not within or not self._lacks_rewards():
             self._make_plan()
@@ -336,6 +336,10 @@ class Agent:
         `squares` are the sums of the squared rewards. They may be left out unless the policy uses
         them; for rewards of 0 and 1 they are the sums.
 
+        The results count at once, also in the test of the structure (`misfit`). So which results are
+        learned, and when, must not depend on their rewards. That is so for a log that is complete, and
+        not for what has come so far while other rewards are out: give that to `take_over`.
+
         A single argument is a log: a data frame, or the path of a CSV file. It names the arms in a
         column `arm` and has either a `reward` in each row, or `pulls` and their `sum` (and, if they are
         known, their `squares`); rows of one arm add up. What was read is returned. A log with an unknown
@@ -348,9 +352,32 @@ class Agent:
         seen = self._checked(pulls, sums, squares)
         if seen.pulls.any():
             self._take_in(seen)
+            self._settle_many(seen)
             self._make_plan()
             self._warn_beyond_horizon("has the results of {} pulls")
         return None
+
+    @atomic
+    def take_over(self, pulls: Any, sums: Any, squares: Any = None, tested: Any = None) -> None:
+        """Take in the results of another agent, which this one replaces.
+
+        They count like those of `learn`, except in the test of the structure (`misfit`): what has come
+        while other rewards are out is no fair sample of all. So the test begins anew, with the decisions
+        of this agent. If nothing is out at the other agent and it has the same structure, its test goes
+        on here with `tested=other.tested`.
+        """
+        seen = self._checked(pulls, sums, squares)
+        counts = _no_results(len(self._quota))
+        if tested is not None:
+            pulled, total, squared = tested
+            counts = checked_results(pulled, total, squared, len(self._quota), self._range)
+        if (counts.pulls > seen.pulls).any():
+            raise RewardError(f"tested: {counts.pulls} pulls, of {seen.pulls} that are taken over")
+        if seen.pulls.any():
+            self._take_in(seen)
+            self._settle_many(counts)
+            self._make_plan()
+            self._warn_beyond_horizon("has the results of {} pulls")
 
     @property
     def plan(self) -> Ints:
@@ -467,6 +494,12 @@ class Agent:
     def log_e_value(self) -> float:
         """The logarithm of the largest e-value so far (see `misfit`), 0 if there is none."""
         return float(self._suspicion.watching.largest[0])
+
+    @property
+    def tested(self) -> Seen:
+        """The results that count in the test of the structure: pulls, sums and squares of each arm."""
+        pulls, sums, squares = self._settled
+        return Seen(pulls.copy(), sums.copy(), squares.copy())
 
     @property
     def rewards(self) -> int:
@@ -801,21 +834,12 @@ class Agent:
         return seen
 
     def _take_in(self, seen: Seen) -> None:
-        """Learn the results of many pulls; planning is left to the caller."""
-        self._observe(seen)
+        """Learn the results of many pulls; settling them and planning are left to the caller."""
+        policy: Any = self.policy
+        (policy.hear if self._in_order else policy.observe)(self._state, seen)
         for total, part in zip(self._seen, seen, strict=True):
             np.add(total, part, out=total)
         self._t += sum(map(int, seen.pulls))
-        self._settle_many(seen)
-
-    def _observe(self, seen: Seen) -> None:
-        """Hand results of all arms to the policy; they are settled at once."""
-        policy: Any = self.policy
-        if not self._in_order:
-            policy.observe(self._state, seen)
-            return
-        policy.hear(self._state, seen)
-        policy.settle(self._state, seen)
 
     def _settle_told(self, decision_id: int, arm: int, reward: float) -> None:
         """Settle a reward that was told, and those that waited for it; or let it wait itself."""
@@ -828,11 +852,23 @@ class Agent:
         self._waiting.add(decision_id, arm, reward, oldest)
         self._settle_waiting()
 
+    def _settle_together(self, last: int, seen: Seen) -> None:
+        """Settle results that were told together in the place of their last decision, if it has come."""
+        oldest = self._pending.oldest()
+        if not len(self._waiting) and (oldest is None or oldest > last):
+            self._settle_many(seen)
+            return
+        self._waiting.add_together(last, seen, last if oldest is None else min(oldest, last))
+        self._settle_waiting()
+
     def _settle_waiting(self) -> None:
         """Settle what waits for no decision any more."""
         if len(self._waiting):
-            for arm, reward in self._waiting.settled_before(self._pending.oldest()):
-                self._settle_next(arm, reward)
+            for each in self._waiting.settled_before(self._pending.oldest()):
+                if isinstance(each, Seen):
+                    self._settle_many(each)
+                else:
+                    self._settle_next(*each)
 
     def _settle_next(self, arm: int, reward: float) -> None:
         """Take note of a result in asked order: no earlier decision is out."""
@@ -843,7 +879,10 @@ class Agent:
         self._suspicion.settle(arm, reward)
 
     def _settle_many(self, seen: Seen) -> None:
-        """Take note of results that were learned at once."""
+        """Take note of results that count together."""
+        if self._in_order:
+            policy: Any = self.policy
+            self._overturned |= bool(policy.settle(self._state, seen))
         np.add(self._settled.squares, seen.squares, out=self._settled.squares)
         self._suspicion.settle_many(seen)
 

@@ -4,6 +4,9 @@ Rewards that come late may say something by when they come (clicks at once, thei
 whoever tests the rewards must take them in the order of asking. A result is *settled* as soon as no
 earlier decision is out any more; cancelled decisions are passed over.
 
+Results that were told together, as sums, count together in the place of the last of their decisions:
+none of them was known to whoever chose the arms up to there.
+
 Rewards that wait are kept by the number of their decision, 12 bytes for each decision since the oldest
 one that is out: a reward that never comes makes all later ones wait until it is cancelled or expires.
 """
@@ -13,7 +16,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 
-NOTHING = -1  # instead of an arm: the decision is out, or was cancelled
+from structured_bandits.protocol import Seen
+
+NOTHING = -1  # instead of an arm: the decision is out, was cancelled, or told with later ones
+TOGETHER = -2  # the decision is the last of several that were told together
 
 
 class WaitingResults:
@@ -24,17 +30,20 @@ class WaitingResults:
         self._rewards = array("d")
         self._first = 0  # the decision of row 0
         self._start = 0  # rows before this one are settled
-        self._waiting = 0
+        self._waiting = 0  # results in all
+        self._together: dict[int, Seen] = {}  # by the last of their decisions
 
     def mark(self) -> tuple[int, int, int, int]:
         """Begin a change; return what `undo` needs. Rows that are settled are dropped only here."""
         if not self._waiting:
             del self._arms[:], self._rewards[:]
             self._start = 0
+            self._together.clear()
         elif 2 * self._start > len(self._arms) + 64:
             del self._arms[: self._start], self._rewards[: self._start]
             self._first += self._start
             self._start = 0
+            self._together = self.together
         return self._first, self._start, self._waiting, len(self._arms)
 
     def undo(self, marked: tuple[int, int, int, int], told: Iterable[int]) -> None:
@@ -44,9 +53,20 @@ class WaitingResults:
         for decision_id in told:
             if 0 <= decision_id - self._first < rows:
                 self._arms[decision_id - self._first] = NOTHING
+            self._together.pop(decision_id, None)
 
     def add(self, decision_id: int, arm: int, reward: float, oldest: int) -> None:
         """Keep a reward; `oldest` is the first decision that is out, an earlier one."""
+        self._put(decision_id, arm, reward, oldest)
+        self._waiting += 1
+
+    def add_together(self, last: int, seen: Seen, oldest: int) -> None:
+        """Keep results that were told together, of decisions up to `last`."""
+        self._put(last, TOGETHER, 0.0, oldest)
+        self._together[last] = seen
+        self._waiting += int(seen.pulls.sum())
+
+    def _put(self, decision_id: int, arm: int, reward: float, oldest: int) -> None:
         if not self._arms:
             self._first = oldest
         missing = decision_id - self._first - len(self._arms) + 1
@@ -55,18 +75,22 @@ class WaitingResults:
             self._rewards.extend([0.0] * missing)
         row = decision_id - self._first
         self._arms[row], self._rewards[row] = arm, reward
-        self._waiting += 1
 
-    def settled_before(self, oldest: int | None) -> Iterator[tuple[int, float]]:
-        """Yield arm and reward of those that need not wait longer, in asked order, once.
+    def settled_before(self, oldest: int | None) -> Iterator[tuple[int, float] | Seen]:
+        """Yield those that need not wait longer, in asked order, once.
 
-        `oldest` is the first decision that is out, None if there is none.
+        A single one is an arm and a reward. `oldest` is the first decision that is out, None if there is
+        none.
         """
         end = len(self._arms) if oldest is None else min(oldest - self._first, len(self._arms))
         while self._waiting and self._start < end:
             row = self._start
             self._start += 1
-            if self._arms[row] != NOTHING:
+            if self._arms[row] == TOGETHER:
+                seen = self._together[self._first + row]
+                self._waiting -= int(seen.pulls.sum())
+                yield seen
+            elif self._arms[row] != NOTHING:
                 self._waiting -= 1
                 yield self._arms[row], self._rewards[row]
 
@@ -74,10 +98,16 @@ class WaitingResults:
         return self._waiting
 
     def columns(self) -> tuple[list[int], list[int], list[float]]:
-        """Return what waits: ids, arms and rewards."""
-        rows = [row for row in range(self._start, len(self._arms)) if self._arms[row] != NOTHING]
+        """Return what waits and was told by itself: ids, arms and rewards."""
+        rows = [row for row in range(self._start, len(self._arms)) if self._arms[row] >= 0]
         return (
             [self._first + row for row in rows],
             [self._arms[row] for row in rows],
             [self._rewards[row] for row in rows],
         )
+
+    @property
+    def together(self) -> dict[int, Seen]:
+        """What waits and was told together, by the last of its decisions."""
+        settled = self._first + self._start
+        return {last: seen for last, seen in sorted(self._together.items()) if last >= settled}

@@ -48,6 +48,7 @@ def to_snapshot(agent: Agent) -> str:
         "policy": identity(agent.policy),
         "seen": {name: _plain(values) for name, values in agent._seen._asdict().items()},
         "settled": {name: _plain(values) for name, values in agent._settled._asdict().items()},
+        "untested": _untested(agent),
         "largest_log_e": _plain(agent._suspicion.watching.largest),
         "state": {
             name: _plain(values)
@@ -72,9 +73,23 @@ def to_snapshot(agent: Agent) -> str:
     return f'{{"{MARK}":{VERSION},"checksum":"{_checksum(text)}","content":{text}}}'
 
 
+def _untested(agent: Agent) -> list[int]:
+    """Return how many results of each arm were taken over without counting in the test."""
+    _, arms, _ = agent._waiting.columns()
+    waiting = np.bincount(np.array(arms, np.int64), minlength=len(agent._quota))
+    for seen in agent._waiting.together.values():
+        waiting += seen.pulls
+    untested: list[int] = (agent._seen.pulls - agent._settled.pulls - waiting).tolist()
+    return untested
+
+
 def _packed_waiting(waiting: WaitingResults) -> dict[str, Any]:
     ids, arms, rewards = waiting.columns()
-    return {"id": packed(ids), "arm": packed(arms), "reward": rewards}
+    together = [
+        {"id": last, **{name: _plain(values) for name, values in seen._asdict().items()}}
+        for last, seen in waiting.together.items()
+    ]
+    return {"id": packed(ids), "arm": packed(arms), "reward": rewards, "together": together}
 
 
 def from_snapshot(agent: Agent, text: str) -> None:
@@ -90,7 +105,8 @@ def from_snapshot(agent: Agent, text: str) -> None:
             setattr(agent, f"_{name}", _whole(name, content["counters"][name], MOST_PULLS))
         agent._unsolved = _whole("unsolved", content["counters"].get("unsolved", 0), MOST_PULLS)
         _restore_pending(agent, content["pending"])
-        _restore_settled(agent, content["settled"], content["waiting"])
+        untested = content.get("untested", [0] * len(agent._quota))  # 0.2.0 wrote none at first
+        _restore_settled(agent, content["settled"], content["waiting"], untested)
         _restore_suspicion(agent, content["largest_log_e"])
         _restore_parked(agent, content["parked"])
         _restore_plan(agent, content["plan"])
@@ -297,8 +313,10 @@ def _restore_suspicion(agent: Agent, saved: Any) -> None:
     agent._suspicion.restore(float(largest))
 
 
-def _restore_settled(agent: Agent, sums: dict[str, Any], waiting: dict[str, Any]) -> None:
-    """Restore what is settled and what waits for it; together they are at most what was seen."""
+def _restore_settled(
+    agent: Agent, sums: dict[str, Any], waiting: dict[str, Any], untested: Any
+) -> None:
+    """Restore what is settled and what waits for it; with what is not tested, it is what was seen."""
     settled = _results(agent, sums)
     for values, restored in zip(agent._settled, settled, strict=True):
         values[:] = restored
@@ -308,13 +326,35 @@ def _restore_settled(agent: Agent, sums: dict[str, Any], waiting: dict[str, Any]
     oldest = agent._pending.oldest()
     if len(rewards) != len(ids) or (len(ids) and (oldest is None or oldest > ids[0])):
         raise ValueError("waiting rewards: a column of another length, or nothing to wait for")
-    if np.isin(ids, np.asarray(agent._pending.ids)).any():
+    together = _told_together(agent, waiting.get("together", []))
+    if np.isin([*ids, *together], np.asarray(agent._pending.ids)).any():
         raise ValueError("waiting rewards: decisions whose reward is out")
     count = settled.pulls + np.bincount(arms, minlength=len(settled.pulls))
-    if (count != agent._seen.pulls).any():
-        raise ValueError(f"{count} pulls are settled or waiting, {agent._seen.pulls} were seen")
+    for seen in together.values():
+        count += seen.pulls
+    others = [_whole("untested", each, MOST_PULLS) for each in untested]
+    if (count + np.array(others, np.int64) != agent._seen.pulls).any():
+        raise ValueError(
+            f"{count} pulls are settled or waiting, {others} not tested, {agent._seen.pulls} were seen"
+        )
     for decision_id, arm, reward in zip(ids.tolist(), arms.tolist(), rewards, strict=True):
         agent._waiting.add(decision_id, arm, reward, oldest or 0)
+    for last, seen in together.items():
+        agent._waiting.add_together(last, seen, oldest or 0)
+
+
+def _told_together(agent: Agent, saved: list[dict[str, Any]]) -> dict[int, Seen]:
+    """Return results that were told together and wait; 0.2.0 wrote none at first."""
+    oldest = agent._pending.oldest()
+    first = agent._next_id if oldest is None else oldest
+    together = {}
+    for each in saved:
+        last = _whole("waiting together", each["id"], agent._next_id)
+        seen = _results(agent, each)
+        if last < first or not seen.pulls.any():
+            raise ValueError(f"results up to decision {last}: nothing to wait for, or no pulls")
+        together[last] = seen
+    return together
 
 
 def _columns(saved: dict[str, Any], names: tuple[str, ...]) -> list[Ints]:

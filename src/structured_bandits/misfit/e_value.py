@@ -90,6 +90,17 @@ def look_at(test: MisfitTest, pulls: Ints, sums: Floats, memory: LookMemory) -> 
     return log_e_value(test, log_numerator(test, pulls, sums, memory), memory)
 
 
+def log_e_of_chosen(test: MisfitTest, pulls: Ints, sums: Floats) -> float:
+    """Return the logarithm of an e-value that holds even if these rewards led to the structure.
+
+    Nothing but "nothing is known" speaks against the structure, so that its models are in the
+    denominator alone (docs/mathematics.md 7.5).
+    """
+    memory = fresh_look_memory(test)
+    log_numerator(test, pulls, sums, memory)
+    return log_e_value(test, float(memory.mixed.sum()), memory).log_e
+
+
 @compilable
 def log_e_value(test: MisfitTest, against: float, memory: LookMemory) -> Look:
     """Return the e-value, given the logarithm of its numerator and what that left in the memory."""

@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from structured_bandits.misfit.build import misfit_test
+from structured_bandits.misfit.e_value import log_e_of_chosen
+from structured_bandits.protocol import Seen
 from structured_bandits.service import events as kinds
 from structured_bandits.service.events import Event
 from structured_bandits.service.life import Life, Results
+from structured_bandits.service.spec import Spec
 
 SINGLE = (kinds.TELL, kinds.EXPIRE, kinds.LATE)
 MANY = (kinds.LEARN, kinds.RESULTS, kinds.CARRY, kinds.FORWARD)
@@ -62,9 +68,36 @@ class _Total:
 
 def results_of_life(life: Life) -> Results:
     """Return all rewards that have counted in a version."""
-    squares = life.agent.squares.tolist()
+    return _plain(Seen(life.agent.pulls, life.agent.sums, life.agent.squares))
+
+
+def tested_of_life(life: Life) -> Results | None:
+    """Return the rewards with which the test of a version goes on in one with the same structure.
+
+    None if a reward is out: then the next decision in the order of asking is not the first one of the
+    new version, and the test begins anew.
+    """
+    return None if life.agent.pending_count else _plain(life.agent.tested)
+
+
+def refutes(life: Life, spec: Spec) -> bool:
+    """Do the tested rewards of a version refute the other structure of the one that follows?
+
+    That structure may have been chosen by looking at them.
+    """
+    if not (life.spec.is_tested and spec.is_tested):
+        return False
+    tested = by_name(_plain(life.agent.tested), life.spec.arm_names, spec.arm_names)
+    policy = spec.policy
+    test = misfit_test(policy.structure, policy.bottom, policy.top, policy.sigma)
+    log_e = log_e_of_chosen(test, np.array(tested.pulls), np.array(tested.sums)) if test else 0.0
+    return log_e >= -math.log(spec.level)
+
+
+def _plain(seen: Seen) -> Results:
+    squares = seen.squares.tolist()
     known = not any(map(math.isnan, squares))
-    return Results(life.agent.pulls.tolist(), life.agent.sums.tolist(), squares if known else None)
+    return Results(seen.pulls.tolist(), seen.sums.tolist(), squares if known else None)
 
 
 def by_name(results: Results, names: Sequence[str], wanted: Sequence[str]) -> Results:

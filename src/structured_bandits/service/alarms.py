@@ -29,11 +29,19 @@ def alarms_of(owner: Keeper, served: Served) -> list[Alarm]:
     if served.row.id in owner.stopped:
         found.append(Alarm(kind="stopped", text=owner.stopped[served.row.id]))
     if life.fallen_at is not None:
+        whose = "The rewards" if life.refuted else "The rewards of an older version"
         text = (
-            "The rewards refute the structure: it is wrong, or the rewards have changed. "
+            f"{whose} refute the structure: it is wrong, or the rewards have changed. "
             f"{PLAYED[life.spec.fallback]}"
         )
         found.append(Alarm(kind="structure", text=text, since=life.fallen_at))
+    elif life.spec.fallback != "none" and not life.spec.is_tested:
+        text = (
+            "The structure is not tested: rewards that come after the window are learned, and they may "
+            "be of another kind than those in time. Make a new version with a longer window, or without "
+            "a window."
+        )
+        found.append(Alarm(kind="untested", text=text))
     if life.spec.rewards.window is not None and not owner.clock.is_trusted():
         text = (
             "The clock of the machine has jumped. No windows are closed until it is confirmed, or has "

@@ -32,12 +32,16 @@ RESULTS = "results"  # decision: the first of the batch; key; body: pulls, sums,
 PARK = "park"  # arm; n: 1 for parked, 0 for not
 PAUSE = "pause"
 RESUME = "resume"
-FALLBACK = "fallback"  # the structure is refuted; body: what is played now
-CARRY = "carry"  # body: pulls, sums, squares and where they are from
-FORWARD = "forward"  # body: pulls, sums, squares of late rewards of an older version
-RETIRE = "retire"  # another version is asked from now on; n: 1 if it learns rewards that come late
+FALLBACK = "fallback"  # the structure is refuted; body: what is played now, by which older version
+CARRY = "carry"  # body: pulls, sums, squares, where they are from, and `tested`
+FORWARD = "forward"  # body: pulls, sums, squares of late rewards of an older version, and `tested`
+RETIRE = "retire"  # another version is asked from now on; n: what it is handed, see life.NOTHING
 CLOSE = "close"  # no reward is out any more; nothing will follow
 MARK = "mark"  # a snapshot was saved with this row
+
+# `tested` says which of the results count in the test of the structure: false for none, else their
+# pulls, sums and squares. Without it all do: what a specification says to begin with, and rows of the
+# first stores.
 
 #: Of each decision there is at most one row of these kinds.
 OUTCOMES = (TELL, CANCEL, EXPIRE)

@@ -1,4 +1,8 @@
-"""Older versions of an experiment: rewards that still come for them go on to the current one."""
+"""Older versions of an experiment: rewards that still come for them go on to the current one.
+
+Each version tests its own decisions, in the order of asking. So what is forwarded counts for the policy
+alone, and an alarm is handed on if the structure is still the same.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from structured_bandits.service.store import CLOSED
 
 
 def follow(keeper: Keeper, served: Served, version: Version, at: int) -> None:
-    """Forward rewards that an older version got, and close it when it is done."""
+    """Forward rewards and the alarm of an older version, and close it when it is done."""
     life = version.life
     if life is None or not life.retired:
         return
@@ -18,6 +22,9 @@ def follow(keeper: Keeper, served: Served, version: Version, at: int) -> None:
     if rewards:
         results = results_of_rewards(rewards, len(life.spec.arm_names))
         forward(keeper, served, version, forwarded(served, version, results), at)
+    if served.life.fallen_at is None and life.refutes(served.life):
+        with keeper.changing(served.current, follows=True) as newer:
+            newer.fall_back(at, version.row.number)
     if life.close_if_done(at):
         keeper.queue(version)
         keeper.writer.open.closed.append((CLOSED, version.row.id))

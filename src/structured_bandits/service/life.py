@@ -98,6 +98,10 @@ class Judged(NamedTuple):
     statuses: list[str]
 
 
+#: What a version that is retired hands on to the one that is asked: in `n` of its row.
+NOTHING, REWARDS, REWARDS_AND_ALARM = range(3)
+
+
 class Side:
     """Pulls, sum and sum of squares of one side: the control share, or the rest."""
 
@@ -137,6 +141,9 @@ class Life:
         self.at = 0
         self.paused = self.retired = self.closed = False
         self.forwards = True  # does the version that took over learn rewards that come late?
+        self.warns = (
+            True  # does what refutes the structure here refute it there, if it is the same?
+        )
         self.fallen_at: int | None = None  # when the alarm rang
         self.unlearned = 0  # decisions that were handed out while paused
         self.settled_before = 0  # decisions before this one have been settled, with a window
@@ -399,21 +406,27 @@ class Life:
         self._do(kinds.PAUSE if paused else kinds.RESUME, at)
         return True
 
-    def carry(self, results: Results, source: dict[str, Any], at: int) -> None:
-        """Begin with results from elsewhere: an older version, or a file."""
+    def start_with(self, results: Results, at: int) -> None:
+        """Begin with results that the specification has; they count in the test of the structure."""
         self.agent.check_results(*results)
-        self._do(kinds.CARRY, at, body=body_of({**results._asdict(), "from": source}))
+        body = body_of({**results._asdict(), "from": {"file": "start"}})
+        self._do(kinds.CARRY, at, body=body)
+        self._watch(at)
+
+    def carry(self, results: Results, tested: Results | None, version: int, at: int) -> None:
+        """Begin with results of an older version; `tested` count in the test of the structure."""
+        self.agent.check_results(*results)
+        self._do(kinds.CARRY, at, body=_handed_over(results, tested, version))
         self._watch(at)
 
     def forward(self, results: Results, version: int, at: int) -> None:
-        """Take in rewards that came late for an older version."""
-        body = body_of({**results._asdict(), "from": {"version": version}})
-        self._do(kinds.FORWARD, at, body=body)
+        """Take in rewards that came late for an older version, which tests them itself."""
+        self._do(kinds.FORWARD, at, body=_handed_over(results, None, version))
         self._watch(at)
 
-    def retire(self, at: int, forwards: bool) -> None:
-        """Hand out no more decisions: another version does, which may learn rewards that come late."""
-        self._do(kinds.RETIRE, at, n=int(forwards))
+    def retire(self, at: int, hands_on: int) -> None:
+        """Hand out no more decisions: another version does, which may learn what still comes here."""
+        self._do(kinds.RETIRE, at, n=hands_on)
 
     def close_if_done(self, at: int) -> bool:
         """Close a retired version once nothing is out; was it closed now?"""
@@ -569,7 +582,7 @@ class Life:
     def _apply_late(self, event: Event) -> None:
         arm, value = event.arm or 0, event.value or 0.0
         arms = len(self.spec.arm_names)
-        self.agent.learn(
+        self.agent.take_over(
             [int(each == arm) for each in range(arms)],
             [value if each == arm else 0.0 for each in range(arms)],
             [value * value if each == arm else 0.0 for each in range(arms)],
@@ -579,6 +592,15 @@ class Life:
 
     def _apply_learn(self, event: Event) -> None:
         self.agent.learn(*Results.of(event.content()))
+
+    def _apply_handed_over(self, event: Event) -> None:
+        content = event.content()
+        tested = content.get("tested", True)
+        if tested is True:
+            self._apply_learn(event)
+        else:
+            counts = Results.of(tested) if tested else None
+            self.agent.take_over(*Results.of(content), tested=counts)
 
     def _apply_results(self, event: Event) -> None:
         batch, results = event.decision or 0, Results.of(event.content())
@@ -604,7 +626,9 @@ class Life:
         if event.kind in (kinds.PAUSE, kinds.RESUME):
             self.paused = event.kind == kinds.PAUSE
         if event.kind == kinds.RETIRE:
-            self.retired, self.forwards = True, self.forwards and event.n != 0
+            self.retired = True
+            self.forwards = self.forwards and event.n != NOTHING
+            self.warns = self.warns and event.n == REWARDS_AND_ALARM
         self.closed = self.closed or event.kind == kinds.CLOSE
 
     def _apply_nothing(self, event: Event) -> None:
@@ -618,8 +642,8 @@ class Life:
         kinds.LATE: _apply_late,
         kinds.ACTIVATE: _apply_activate,
         kinds.LEARN: _apply_learn,
-        kinds.CARRY: _apply_learn,
-        kinds.FORWARD: _apply_learn,
+        kinds.CARRY: _apply_handed_over,
+        kinds.FORWARD: _apply_handed_over,
         kinds.RESULTS: _apply_results,
         kinds.PARK: _apply_park,
         kinds.PAUSE: _apply_state,
@@ -636,16 +660,27 @@ class Life:
     @property
     def refuted(self) -> bool:
         """Do the rewards speak against the structure, at the level of the alarm?"""
-        return self.agent.log_e_value >= -math.log(self.spec.level)
+        return self.spec.is_tested and self.agent.log_e_value >= -math.log(self.spec.level)
+
+    def refutes(self, other: Life) -> bool:
+        """Do rewards of this version refute the structure of a newer one, at its level?"""
+        level = other.spec.level
+        rung = self.fallen_at is not None and self.spec.level <= level
+        reached = rung or self.agent.log_e_value >= -math.log(level)
+        return self.warns and reached and self.spec.tests_as(other.spec)
 
     def _watch(self, at: int) -> None:
         """Record that the alarm rings, the first time it does."""
         if self.fallen_at is None and self.refuted:
             self.fall_back(at)
 
-    def fall_back(self, at: int) -> None:
-        """Record that the structure is refuted, and play what the specification says for that case."""
-        self._do(kinds.FALLBACK, at, body=body_of({"plays": self.spec.fallback}))
+    def fall_back(self, at: int, version: int | None = None) -> None:
+        """Record that the structure is refuted, and play what the specification says for that case.
+
+        `version` is the number of the older version whose rewards refute it, None for this one's own.
+        """
+        body = body_of({"plays": self.spec.fallback, "version": version})
+        self._do(kinds.FALLBACK, at, body=body)
 
     def _look(self) -> None:
         """Add a point to the history, and note which arms are dropped."""
@@ -672,6 +707,12 @@ class Life:
             if first <= decision < first + size:
                 return first
         return None
+
+
+def _handed_over(results: Results, tested: Results | None, version: int) -> str | None:
+    """Return the body of a row with results of an older version, of which some may be tested."""
+    counts = tested._asdict() if tested is not None and any(tested.pulls) else False
+    return body_of({**results._asdict(), "from": {"version": version}, "tested": counts})
 
 
 def _check_same(name: str, value: float, recorded: float | None) -> None:

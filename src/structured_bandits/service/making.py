@@ -10,11 +10,23 @@ from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.policies.horizons import tuned_horizon
 from structured_bandits.service import messages
-from structured_bandits.service.accounting import by_name, results_of_life, results_of_log
+from structured_bandits.service.accounting import (
+    by_name,
+    refutes,
+    results_of_life,
+    results_of_log,
+    tested_of_life,
+)
 from structured_bandits.service.events import START, first_link
 from structured_bandits.service.forwarding import follow
 from structured_bandits.service.keeper import Keeper
-from structured_bandits.service.life import Life, Results
+from structured_bandits.service.life import (
+    NOTHING,
+    REWARDS,
+    REWARDS_AND_ALARM,
+    Life,
+    Results,
+)
 from structured_bandits.service.logs import log
 from structured_bandits.service.problems import Conflict, Refused
 from structured_bandits.service.replay import code_here
@@ -33,6 +45,7 @@ def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> messages.Created
         return _created_before(keeper.served[name], plain)
     keeper.check_writable()
     spec = build_spec(plain)
+    _check_alarm(spec)
     _try_out(spec)
     begins_with = _start(spec)
     if begins_with is not None:
@@ -42,7 +55,7 @@ def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> messages.Created
     served = Served(ExperimentRow(experiment, name, row.id))
     version, life = _begin(keeper, row, spec)
     if begins_with is not None:
-        life.carry(begins_with, {"file": "start"}, keeper.clock.now())
+        life.start_with(begins_with, keeper.clock.now())
     _add(keeper, served, version, spec)
     keeper.served[name] = served
     log("An experiment was created.", experiment=name, policy=repr(spec.policy)[:200])
@@ -74,6 +87,8 @@ def new_version(
         return made
     keeper.check_writable()
     spec = build_spec(request.spec)
+    if not again:
+        _check_alarm(spec)
     _try_out(spec)
     carried = _carried(keeper, before, old, request.carry, spec)
     if carried is not None and not again:
@@ -82,18 +97,24 @@ def new_version(
     row = _new_row(keeper, served.row.id, before.row.number + 1, spec)
     at = keeper.clock.now()
     version, life = _begin(keeper, row, spec, request.key, _digest(request))
-    if carried is not None:
-        source = {"version": before.row.number} if request.carry else {"file": "start"}
-        life.carry(carried, source, at)
+    whole = request.carry == messages.Carry()
+    if carried is not None and request.carry is None:
+        life.start_with(carried, at)
+    elif carried is not None:
+        goes_on = whole and spec.tests_as(old.spec)
+        life.carry(carried, tested_of_life(old) if goes_on else None, before.row.number, at)
     for arm in parked:
         life.park(arm, True, at)
     life.pause(old.paused, at)
-    if again and old.fallen_at is not None:
-        life.fall_back(at)
+    refuted = again and old.fallen_at is not None
+    refuted = refuted or (whole and not spec.tests_as(old.spec) and refutes(old, spec))
+    if refuted and life.fallen_at is None:
+        life.fall_back(at, before.row.number)
+    hands_on = REWARDS_AND_ALARM if whole else REWARDS if request.carry else NOTHING
     for each in served.versions:
         if each.life is not None:
             with keeper.changing(each, follows=True):
-                each.life.retire(at, forwards=request.carry is not None)
+                each.life.retire(at, hands_on)
     served.row = served.row._replace(current=row.id)
     _add(keeper, served, version, spec)
     keeper.stopped.pop(served.row.id, None)  # another policy, or other data: it may go on
@@ -141,6 +162,18 @@ def _carried(
     _check_ranges(old.agent.reward_range, trial.reward_range)
     trial.check_results(*results)
     return results
+
+
+def _check_alarm(spec: Spec) -> None:
+    """Raise if the alarm could be false, since rewards in time and late ones may differ."""
+    if spec.testable and not spec.is_tested and spec.fallback != "none":
+        raise Refused(
+            "reward.late='learn': rewards that come after the window may be of another kind than those "
+            "in time, such as clicks at once and their absence later, so the alarm for the structure "
+            "could be false. Use a longer reward.window without late; or no window: then rewards count "
+            "when they come, and the test takes them in the order of asking. To learn late rewards "
+            'without a test of the structure, say alarm.fallback = "none".'
+        )
 
 
 def _try_out(spec: Spec) -> None:

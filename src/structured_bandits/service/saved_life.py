@@ -32,7 +32,6 @@ PLAIN = (
     "retired",
     "forwards",
     "closed",
-    "forwards",
     "fallen_at",
     "unlearned",
     "settled_before",
@@ -56,6 +55,7 @@ def saved_content(life: Life) -> dict[str, Any]:
     return {
         "format": FORMAT,
         **{name: getattr(life, name) for name in PLAIN},
+        "warns": life.warns,
         "chain": life.chain.hex(),
         "agent": life.agent.to_json(),
         "held": [_packed(array("q", life.held)), _packed(array("d", life.held.values()))],
@@ -86,6 +86,7 @@ def _restored(spec: Spec, uid: str, content: dict[str, Any]) -> Life:
     life = Life(spec, uid)
     for name in PLAIN:
         setattr(life, name, content[name])
+    life.warns = content.get("warns", not life.retired)  # 0.2.0 wrote none at first
     life.chain = bytes.fromhex(content["chain"])
     life.agent = Agent.from_json(content["agent"], spec.playing(life.fallen_at is not None))
     numbers, values = content["held"]

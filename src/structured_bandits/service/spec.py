@@ -70,6 +70,7 @@ class Spec:
     share: float  # of decisions on it
     audit: float  # share of decisions on arms that were dropped
     default_arm: int | None  # while the experiment is paused
+    testable: bool  # is there a test of the structure?
     level: float
     fallback: str  # what is played once the structure is refuted: "klucb", "control", "none"
     start: dict[str, Any] | None  # pulls, sums and squares to begin with
@@ -77,6 +78,19 @@ class Spec:
     def playing(self, refuted: bool) -> Any:
         """Return the policy that plays, before or after the structure was refuted."""
         return usual_fallback(self.policy) if refuted and self.fallback == "klucb" else self.policy
+
+    @property
+    def is_tested(self) -> bool:
+        """Can the rewards refute the structure? Those that some lateness has sorted out cannot."""
+        return self.testable and self.rewards.late != "learn"
+
+    def tests_as(self, other: Spec) -> bool:
+        """Is the test of the structure the same as that of another specification?"""
+        scales = [
+            (each.policy.bottom, each.policy.top, each.policy.sigma) for each in (self, other)
+        ]
+        same = self.body == other.body and scales[0] == scales[1]
+        return same and self.is_tested and other.is_tested
 
     @property
     def rest(self) -> str:
@@ -163,7 +177,8 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
     horizon = checked_count("horizon", content["horizon"])
     policy = _policy(content["policy"], structure, horizon)
     control, share = _control(content.get("control", {}), names)
-    level, fallback = _alarm(content.get("alarm", {}), policy, control)
+    testable = _is_testable(policy)
+    level, fallback = _alarm(content.get("alarm", {}), policy, testable, control)
     order = content.get("order", "turn")
     if order not in ORDERS:
         raise ParameterError(f"order={order!r}: accepted are {', '.join(map(repr, ORDERS))}")
@@ -188,6 +203,7 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
         share=share,
         audit=audited,
         default_arm=control if default is None else index_of(default, names, "default_arm"),
+        testable=testable,
         level=level,
         fallback=fallback,
         start=_start(content.get("start")),
@@ -237,14 +253,19 @@ def _share(name: str, value: Any) -> float:
     return float(value)
 
 
-def _alarm(table: Mapping[str, Any], policy: Any, control: int | None) -> tuple[float, str]:
+def _is_testable(policy: Any) -> bool:
+    """Has the policy a structure that an e-value can refute?"""
+    if getattr(policy, "structure", None) is None:
+        return False
+    return misfit_test(policy.structure, policy.bottom, policy.top, policy.sigma) is not None
+
+
+def _alarm(
+    table: Mapping[str, Any], policy: Any, testable: bool, control: int | None
+) -> tuple[float, str]:
     """Return the level of the alarm and what is played once it has rung."""
     check_keys(table, "alarm", (), ("level", "fallback"))
     level = checked_probability("alarm.level", table.get("level", LEVEL))
-    structured = getattr(policy, "structure", None) is not None
-    testable = structured and (
-        misfit_test(policy.structure, policy.bottom, policy.top, policy.sigma) is not None
-    )
     believes = testable and type(policy).__name__ != "UncertainModelTS"
     fallback = table.get("fallback", "klucb" if believes else "none")
     if fallback not in FALLBACKS:

@@ -135,8 +135,8 @@ def _likely(agent: Agent) -> list[messages.ModelView]:
 
 
 def misfit_of(life: Life) -> messages.MisfitView | None:
-    """Return what the e-value says; None for structures that cannot be tested."""
-    misfit = life.agent.misfit
+    """Return what the e-value says; None for structures that are not tested."""
+    misfit = life.agent.misfit if life.spec.is_tested else None
     if misfit is None:
         return None
     return messages.MisfitView(

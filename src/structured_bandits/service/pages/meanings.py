@@ -72,6 +72,13 @@ ALARMS = {
         "version with a reward window.",
         urgent=False,
     ),
+    "untested": Meaning(
+        "The structure is not tested",
+        "Rewards that come after the window are learned. Those in time may be of another kind than "
+        "those that come late, so a test of the structure could ring although it is right.",
+        "Begin a new version with a longer reward window, or without one.",
+        urgent=False,
+    ),
 }
 UNKNOWN_ALARM = Meaning("Something needs a look", "", "")
 
