@@ -322,9 +322,9 @@ def test_the_command_serves_until_ctrl_c(tmp_path: Path) -> None:
         assert started.stdout is not None
         url = re.fullmatch(r"types.csv: (http://127.0.0.1:\d+/) .*\n", started.stdout.readline())
         assert url
-        with urllib.request.urlopen(url[1], timeout=20) as reply:
+        with urllib.request.urlopen(url[1], timeout=300) as reply:
             assert "<h1>types.csv</h1>" in reply.read().decode()
     finally:
         started.send_signal(signal.SIGINT)
-        _, errors = started.communicate(timeout=20)
+        _, errors = started.communicate(timeout=300)
     assert (started.returncode, errors) == (0, "")
