@@ -16,7 +16,7 @@
 #                  (ATTACKS="--minutes 5 --only crashes": shorter, or only some)
 # make clean       removes what the others made
 #
-# All that are not named after versions first set up .venv, with just what requirements.lock says; a machine needs
+# All but those from test-newest to lock first set up .venv, with just what requirements.lock says. A machine needs
 # Python 3.11 to 3.14 and make, nothing else.
 
 PYTHON ?= python3
