@@ -1,7 +1,8 @@
 """The wheel, installed into fresh environments as a user would: alone, and with all extras.
 
 Both tests install from the package index that pip is set to use, so they need it to be reachable. Nothing
-is borrowed from the environment that runs the tests.
+is borrowed from the environment that runs the tests but its hatchling and its versions: with `make test` those
+of requirements.lock, with `make test-newest` the newest.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PIP = (sys.executable, "-m", "pip")
 
 
 def run(
-    *command: str | Path, cwd: Path, expected: int = 0, timeout: float = 300.0
+    *command: str | Path, cwd: Path, expected: int = 0, timeout: float = 1800.0
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder, without paths of ours; return what it said."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
@@ -49,9 +50,11 @@ class Environment:
         self.folder = folder
         self.bin = folder / "env" / "bin"
         run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
-        self.pip("install", "-q", "--no-compile", f"{wheel}{extras}")
+        versions = folder / "versions.txt"
+        versions.write_text(run(*PIP, "freeze", "--exclude-editable", cwd=folder).stdout)
+        self.pip("install", "-q", "--no-compile", "-c", versions, f"{wheel}{extras}")
 
-    def pip(self, *arguments: str) -> str:
+    def pip(self, *arguments: str | Path) -> str:
         """Run pip on it; return what it said."""
         return run(*PIP, "--python", self.bin / "python", *arguments, cwd=self.folder).stdout
 
@@ -113,7 +116,8 @@ HINTS = """
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
-    run(*PIP, "wheel", "-q", "--no-deps", "-w", folder, PROJECT, cwd=folder)
+    how = ("-q", "--no-deps", "--no-build-isolation")
+    run(*PIP, "wheel", *how, "-w", folder, PROJECT, cwd=folder)
     (built,) = folder.iterdir()
     return built
 

@@ -24,7 +24,7 @@ print(json.dumps({
 
 def test_a_simulation_loads_no_advice_and_an_agent_comes_when_asked_for() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ASK], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", ASK], capture_output=True, text=True, timeout=300, check=True
     )
     assert json.loads(done.stdout) == {"early": [], "same": True, "listed": True}
 

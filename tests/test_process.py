@@ -28,7 +28,7 @@ def run(code: str, package: Path | None = None, script: Path | None = None) -> A
         script.write_text(textwrap.dedent(code))
         command = [sys.executable, str(script)]
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, env=environment, capture_output=True, text=True, timeout=1800, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

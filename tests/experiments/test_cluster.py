@@ -22,6 +22,10 @@ from structured_bandits.experiments.sweeps.tasks import Task
 
 RUNS = 60
 PAUSE = 0.03  # seconds of a run
+FEW = 30  # runs of which some are in a file
+MORE = (
+    2 * RUNS
+)  # runs of which more are in files; as many are left, so no sweep ends before it is let
 
 
 @pytest.fixture
@@ -38,14 +42,17 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_cluster_of_this_machine_whose_worker_is_killed(
     slow: SlowSweep, undisturbed: str
 ) -> None:
+    slow.hold(FEW)
     with slow.process("--cluster", "local", "--workers", "2") as process:
         process.until(lambda: slow.missing() < 6 * RUNS)
+        process.until(lambda: len(process.workers()) == 2)
         finished = slow.files()
-        assert len(process.workers()) == 2
         process.workers()[0].kill()
+        slow.hold(MORE)
         process.until(lambda: len(slow.files()) > len(finished))
         files = slow.files()
         assert {name: files[name] for name in finished} == finished
+        slow.release()
         assert process.wait() == 0, slow.said.read_text()
     assert sb.load_sweep(slow.out).digest == undisturbed
     assert list(slow.out.rglob("*.part")) == []
@@ -55,6 +62,7 @@ def test_a_cluster_of_this_machine_whose_worker_is_killed(
 def test_a_cluster_at_an_address_whose_worker_and_whose_scheduler_are_killed(
     slow: SlowSweep, undisturbed: str
 ) -> None:
+    slow.hold(FEW)
     with (
         DaskCluster(slow.folder, slow.environment, workers=2) as cluster,
         slow.process("--cluster", cluster.address) as process,
@@ -62,8 +70,12 @@ def test_a_cluster_at_an_address_whose_worker_and_whose_scheduler_are_killed(
         process.until(lambda: slow.missing() < 6 * RUNS)
         finished = slow.files()
         cluster.kill_worker()
+        slow.hold(MORE)
         process.until(lambda: len(slow.files()) > len(finished))
-        cluster.kill_scheduler()
+        with process.stopped():  # it would give up if the next scheduler took long to start
+            cluster.kill_scheduler()
+            slow.release()
+            cluster.replace_scheduler()
         left, played, finished = slow.missing_slow(), slow.count(), slow.files()
         assert left > 0
         cluster.add_workers(2)

@@ -368,7 +368,7 @@ def test_two_programs_write_the_same_results_at_once(own: Path, tmp_path: Path) 
         for _ in range(2)
     ]
     for process in both:
-        said, _ = process.communicate(timeout=300)
+        said, _ = process.communicate(timeout=1800)
         assert process.returncode == 0, said.decode()
     assert (out / "report.html").read_text().endswith("</html>\n")
     assert not list(out.rglob("*.part"))

@@ -20,9 +20,13 @@ from support.slow_sweep import SLOW_POINTS, SlowSweep
 import structured_bandits as sb
 from structured_bandits.experiments.sweeps import play
 from structured_bandits.experiments.sweeps.executors import Crew
+from structured_bandits.experiments.sweeps.schedule import FIRST
 
 RUNS = 60
 PAUSE = 0.02  # seconds of a run
+ENOUGH = (
+    2 * FIRST + 1
+)  # runs, of which some are in a file: first come a few of each of two horizons
 LOST = "workers were lost (BrokenProcessPool); going on with what is missing"
 
 
@@ -41,13 +45,14 @@ def test_a_sweep_that_is_killed_twice_and_interrupted_once(
     slow: SlowSweep, undisturbed: str
 ) -> None:
     rng = np.random.default_rng(17)
-    total = 6 * RUNS
+    left = SLOW_POINTS * RUNS
     for end in ("killed", "killed again", "interrupted"):
         missing, played = slow.missing(), slow.count()
-        aim = missing - int(rng.integers(1, 1 + total // 6))  # at a random moment
+        moment = played + int(rng.integers(ENOUGH, left // 3))
+        slow.hold(played + left // 2)  # the sweep must not end before
         with slow.process("--workers", "2") as process:
             before = slow.files()
-            process.until(lambda aim=aim: slow.missing() < aim)
+            process.until(lambda moment=moment: slow.count() >= moment)
             assert len(process.workers()) == 2
             if end == "interrupted":
                 assert process.interrupt() == 130
@@ -56,7 +61,7 @@ def test_a_sweep_that_is_killed_twice_and_interrupted_once(
         files = slow.files()
         assert {name: files[name] for name in before} == before  # nothing was written again
         assert 0 < slow.missing() < missing
-        assert slow.count() > played
+        left = slow.missing_slow()
         with pytest.raises(
             sb.FileFormatError, match="are not complete; start the sweep again, it goes"
         ):
@@ -64,7 +69,8 @@ def test_a_sweep_that_is_killed_twice_and_interrupted_once(
     said = slow.said.read_text()
     assert said.count("stopped; the same command goes on with the runs that are missing") == 1
     assert "Traceback" not in said
-    left, played = slow.missing_slow(), slow.count()
+    played = slow.count()
+    slow.release()
     with slow.process("--workers", "2") as process:
         assert process.wait() == 0, slow.said.read_text()
     assert slow.count() - played == left  # just the runs that had no file
@@ -103,6 +109,7 @@ def test_in_a_terminal_there_is_one_bar(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_killed(slow: SlowSweep, undisturbed: str) -> None:
+    slow.hold(2 * ENOUGH)
     with slow.process("--workers", "2") as process:
         process.until(lambda: slow.missing() < 6 * RUNS)
         finished = slow.files()
@@ -110,6 +117,7 @@ def test_a_worker_that_is_killed(slow: SlowSweep, undisturbed: str) -> None:
         process.until(lambda: LOST in slow.said.read_text())
         files = slow.files()
         assert {name: files[name] for name in finished} == finished
+        slow.release()
         assert process.wait() == 0, slow.said.read_text()
     assert slow.said.read_text().count(LOST) == 1
     assert sb.load_sweep(slow.out).digest == undisturbed

@@ -22,7 +22,7 @@ import structured_bandits as sb
 DATA = Path(__file__).parent / "data" / "0.1.0"
 PARTS = 8  # of the edits, as tests of their own
 EDITS = 440  # in each part, of each version
-PATIENCE = 30  # seconds after which an edit counts as hanging
+PATIENCE = 300  # seconds after which an edit counts as hanging
 
 
 @contextmanager

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
+import daqp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -40,26 +42,61 @@ def draw(rng: Rng) -> tuple[Any, ...]:
     return rng.normal(size=d), rows, lower, centre + rng.random(count)
 
 
-def test_both_solvers_agree_on_5000_programs() -> None:
-    """Feasible or not, bounded or not, and the value; what daqp answers carries a certificate."""
+def test_5000_programs_have_the_answers_of_another_solver() -> None:
+    """Feasible or not, bounded or not, and the value; each optimum comes with a proof."""
     rng = np.random.default_rng(0)
     met: Counter[str] = Counter()
     for _ in range(5000):
         objective, rows, lower, upper = draw(rng)
-        ours = LinearProgram(objective, rows)._by_daqp(lower, upper, WarmStart())
+        found = maximise(objective, rows, lower, upper)
         highs = by_highs(objective, rows, lower, upper)
+        assert found.status == highs.status
         met.update([highs.status])
-        if ours is None:  # then HiGHS is asked; without these two solvers would be for show
-            met["feasible, left to HiGHS"] += highs.status == "optimal"
-            continue
-        assert highs.status == "optimal"
-        assert ours.value == pytest.approx(highs.value, abs=1e-8)
-        for found in (ours, highs):
-            bound = dual_bound(found.multipliers, lower, upper)
-            assert bound == pytest.approx(found.value, abs=1e-7)
-        met["equations"] += bool((lower == upper).any())
+        if highs.status == "optimal":
+            assert found.value == pytest.approx(highs.value, abs=1e-8)
+            for each in (found, highs):
+                bound = dual_bound(each.multipliers, lower, upper)
+                assert bound == pytest.approx(each.value, abs=1e-7)
+            met["equations"] += bool((lower == upper).any())
     assert min(met["optimal"], met["infeasible"], met["unbounded"], met["equations"]) > 400
-    assert 0 < met["feasible, left to HiGHS"] < 20
+
+
+def called_infeasible(found: Any, objective: Any) -> Any:
+    return (*found[:2], -1, found[3])
+
+
+def with_another_point(found: Any, objective: Any) -> Any:
+    return (found[0] + np.sign(objective), *found[1:])
+
+
+def without_multipliers(found: Any, objective: Any) -> Any:
+    return (*found[:3], {**found[3], "lam": np.zeros_like(found[3]["lam"])})
+
+
+@pytest.mark.parametrize("spoilt", [called_infeasible, with_another_point, without_multipliers])
+def test_an_answer_without_a_certificate_is_left_to_highs(
+    monkeypatch: pytest.MonkeyPatch, spoilt: Callable[[Any, Any], Any]
+) -> None:
+    """daqp is made to fail: which programs are too hard for it is for its next release to say."""
+
+    class Failing(daqp.Model):  # type: ignore[misc]
+        def solve(self) -> Any:
+            return spoilt(super().solve(), objective)
+
+    monkeypatch.setattr(daqp, "Model", Failing)
+    rng = np.random.default_rng(4)
+    left = 0
+    for _ in range(300):
+        objective, rows, lower, upper = draw(rng)
+        if not objective.any():  # then any point is the best, and no multiplier is a proof
+            continue
+        found, highs = (solve(objective, rows, lower, upper) for solve in (maximise, by_highs))
+        assert found.status == highs.status
+        if found.status == "optimal":
+            assert found.value == highs.value  # of the same call, to the last bit
+            assert (found.multipliers == highs.multipliers).all()
+            left += 1
+    assert left > 50
 
 
 def test_a_warm_start_changes_nothing() -> None:

@@ -226,7 +226,7 @@ def test_who_waits_too_long_for_a_turn_is_told_so(monkeypatch: pytest.MonkeyPatc
 
     def slow(self: Explorer, choice: Any) -> Any:
         began.set()
-        assert go_on.wait(20)
+        assert go_on.wait(300)
         raise MissingExtraError("slow")
 
     monkeypatch.setattr(Explorer, "theory", slow)
@@ -234,7 +234,7 @@ def test_who_waits_too_long_for_a_turn_is_told_so(monkeypatch: pytest.MonkeyPatc
     app = explorer_app(SHOP, "types.csv")
     first = threading.Thread(target=answered, args=(app, "/panels/bounds", ""))
     first.start()
-    assert began.wait(20)
+    assert began.wait(300)
     assert answered(app, "/panels/truth", "").status == 503
     go_on.set()
     first.join()
@@ -325,9 +325,9 @@ def test_the_command_serves_until_ctrl_c(tmp_path: Path) -> None:
         assert started.stdout is not None
         url = re.fullmatch(r"types.csv: (http://127.0.0.1:\d+/) .*\n", started.stdout.readline())
         assert url
-        with urllib.request.urlopen(url[1], timeout=20) as reply:
+        with urllib.request.urlopen(url[1], timeout=300) as reply:
             assert "<h1>types.csv</h1>" in reply.read().decode()
     finally:
         started.send_signal(signal.SIGINT)
-        _, errors = started.communicate(timeout=20)
+        _, errors = started.communicate(timeout=300)
     assert (started.returncode, errors) == (0, "")

@@ -20,14 +20,14 @@ from structured_bandits.service.guard import Caller, Guard
 from structured_bandits.service.hosts import Hosts
 from structured_bandits.service.problems import Malformed
 
-LIMIT = limits.BodyLimit(hello, most_bytes=100, most_seconds=0.05)
+LIMIT = limits.BodyLimit(hello, most_bytes=100, most_seconds=600.0)
 
 
 async def untouchable(scope: Any, receive: Any, send: Any) -> None:
     raise AssertionError("the application was reached")
 
 
-CLOSED = limits.BodyLimit(untouchable, most_bytes=100, most_seconds=0.05)
+CLOSED = limits.BodyLimit(untouchable, most_bytes=100, most_seconds=600.0)
 
 
 @pytest.mark.parametrize("parts", [[b"x" * 100], [b"x" * 60, b"x" * 40], [b"x"] * 100, [b""]])
@@ -91,7 +91,8 @@ def test_a_slow_body_is_refused_and_its_connection_closed() -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(CLOSED(scope_of(method="POST"), trickle, send))
+    hasty = limits.BodyLimit(untouchable, most_bytes=1_000_000, most_seconds=0.05)
+    asyncio.run(hasty(scope_of(method="POST"), trickle, send))
     reply = reply_of(sent)
     assert reply.status == 408
     assert reply.headers["connection"] == "close"

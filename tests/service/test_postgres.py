@@ -70,22 +70,40 @@ def test_one_who_stands_by_takes_over_when_the_owner_leaves(
         other.wait(timeout=0.05, every=0.02)
     leaving = threading.Timer(0.1, owner.close)
     leaving.start()
-    assert other.wait(timeout=5.0, every=0.02) == 2
+    assert other.wait(timeout=60.0, every=0.02) == 2
     leaving.join()
     other.commit(mark(1))
     assert numbers(owner) == [1]
 
 
-def test_an_owner_with_signs_of_life_is_not_replaced(make: Callable[..., PostgresStore]) -> None:
-    owner, other = make(), make(patience=1.0)
+def test_an_owner_with_signs_of_life_is_not_replaced(
+    make: Callable[..., PostgresStore], postgres: Server, address: str
+) -> None:
+    """The last sign is moved instead of waited for: a busy machine may give none for a while."""
+    meta = f"{address.rpartition('%3D')[2]}.meta"
+
+    def heartbeat(past: float) -> None:
+        """Let the last sign of life be so many seconds old."""
+        value = f"extract(epoch FROM clock_timestamp())::float8 - {past}"
+        postgres.run(f"UPDATE {meta} SET value = ({value})::text WHERE key = 'heartbeat'")
+
+    def silence() -> float:
+        ((value,),) = postgres.run(f"SELECT value::float8 FROM {meta} WHERE key = 'heartbeat'")
+        ((now,),) = postgres.run("SELECT extract(epoch FROM clock_timestamp())::float8")
+        return float(now - value)
+
+    owner, other = make(), make()
     owner.claim()
-    until = time.monotonic() + 1.3
-    while time.monotonic() < until:
-        owner.beat()
-        with pytest.raises(OwnedElsewhereError):
-            other.claim()
-    assert other.wait(timeout=10.0, every=0.1) == 2
-    assert time.monotonic() > until + 0.8
+    time.sleep(1.5 * SOON)  # it is no longer one who has only just begun
+    heartbeat(past=-60.0)
+    with pytest.raises(OwnedElsewhereError):
+        other.claim()
+    heartbeat(past=1_000.0)
+    before = time.monotonic()
+    owner.beat()
+    assert silence() <= time.monotonic() - before + 0.01
+    heartbeat(past=1.1 * SOON)
+    assert other.wait(timeout=60.0, every=0.05) == 2
     with pytest.raises(OwnedElsewhereError):
         owner.beat()
 
@@ -110,7 +128,7 @@ def test_a_server_that_is_away_is_waited_for(
     away.start()
     back = threading.Timer(0.4, postgres.start)
     back.start()
-    assert other.wait(timeout=20.0, every=0.05) == 2
+    assert other.wait(timeout=120.0, every=0.05) == 2
     away.join()
     back.join()
 
@@ -150,7 +168,7 @@ def test_a_process_that_stood_still_and_was_replaced_writes_nothing(
     with process(address, every=SOON / 5) as (owner, write):
         assert write() == "written"
         os.kill(owner, signal.SIGSTOP)
-        assert other.wait(timeout=10.0, every=0.05) == 2
+        assert other.wait(timeout=60.0, every=0.05) == 2
         other.commit(mark(100))
         os.kill(owner, signal.SIGCONT)
         assert [write(), write()] == ["OwnedElsewhereError"] * 2
@@ -278,7 +296,7 @@ def test_connections_of_threads_end_with_them(
         thread.start()
         thread.join()
     count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'structured-bandits'"
-    until = time.monotonic() + 5.0
+    until = time.monotonic() + 60.0
     while postgres.run(count) != [(1,)] and time.monotonic() < until:
         time.sleep(0.01)
     assert postgres.run(count) == [(1,)]  # the one that writes

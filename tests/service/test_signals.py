@@ -30,6 +30,6 @@ def test_a_signal_ends_it_after_the_store_is_closed(sent: signal.Signals, tmp_pa
         while not server.stdout.readline().startswith("serving on"):
             assert server.poll() is None
         server.send_signal(sent)
-        _, logged = server.communicate(timeout=20)
+        _, logged = server.communicate(timeout=300)
     assert server.returncode == 0
     assert json.loads(logged.splitlines()[-1])["message"] == "The service has ended."

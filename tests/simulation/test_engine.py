@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +27,7 @@ from structured_bandits.experiments.paper.structures import (
     random_structure,
 )
 from structured_bandits.planning.round_robin import first_pulls, write_order
-from structured_bandits.progress import note_compilation
+from structured_bandits.progress import COMPILING, note_compilation
 from structured_bandits.simulation import workers
 
 R = figure1_right()
@@ -236,17 +237,26 @@ def test_no_bar_unless_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
 def test_the_bar_says_when_something_is_compiled(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Never on what is no terminal; a compilation that takes a while stands for the real one."""
-    played = workers.play_block
+    """Never on what is no terminal; a compilation that lasts until it is noticed stands for a real one."""
+    played, usual = workers.play_block, workers.doing
+    noticed = threading.Event()
 
     def slowly_compiled(*arguments: Any) -> Any:
         note_compilation(True)
-        time.sleep(0.7)
+        assert noticed.wait(300.0)
         note_compilation(False)
         return played(*arguments)
 
+    def doing(words: str) -> str:
+        words = usual(words)
+        if words == COMPILING:
+            noticed.set()
+        return words
+
     monkeypatch.setattr(workers, "play_block", slowly_compiled)
+    monkeypatch.setattr(workers, "doing", doing)
     for progress, said in ((None, False), (True, True)):
+        noticed.clear()
         sb.simulate(sb.UCB(R), WORLD, 10, runs=1, engine="python", progress=progress)
         assert ("compiling, once" in capfd.readouterr().err) == said
 
@@ -255,7 +265,7 @@ def wait_until_it_plays(pid: int, helpers: int) -> None:
     """Until it, or each of the processes that help it, has computed for more than a start takes."""
     program = psutil.Process(pid)
     begun = program.cpu_times().user
-    for _ in range(600):
+    for _ in range(3000):
         time.sleep(0.1)
         busy = [program.cpu_times().user - begun]
         if helpers:
@@ -298,14 +308,14 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path, engine: str, workers: int) -> None:
     wait_until_it_plays(process.pid, workers if engine == "python" else 0)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes of the group
     try:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)  # it is endless; leave no load behind
         raise
     assert out == "stopped\n"
     assert err == ""
     assert process.returncode == 0
-    for _ in range(100):  # nobody of the group is left
+    for _ in range(600):  # nobody of the group is left
         try:
             os.killpg(process.pid, 0)
         except ProcessLookupError:

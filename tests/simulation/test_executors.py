@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -142,8 +142,11 @@ def test_what_cannot_be_sent_is_refused() -> None:
         sb.simulate_random(local, HORIZON, runs=2, executor=Counting())
 
 
+failed, heard = threading.Event(), threading.Event()
+
+
 class Failing(NamedTuple):
-    """Fails in one run of four, soon after its beginning."""
+    """Fails in one run of four, soon after its beginning; then all others wait until that was heard."""
 
     n_arms: int
     compiles = False
@@ -152,9 +155,11 @@ class Failing(NamedTuple):
         return (np.zeros(1),)
 
     def plan(self, state: Any, now: Any, quota: Any, rng: np.random.Generator) -> int:
-        if now.t == 5 and rng.integers(4) == 0:
+        if failed.is_set():
+            assert heard.wait(300.0)
+        elif now.t == 5 and rng.integers(4) == 0:
+            failed.set()
             raise ArithmeticError("a run fails")
-        time.sleep(0.002)
         quota[:] = 0
         quota[0] = 1
         return 0
@@ -165,7 +170,11 @@ class Failing(NamedTuple):
 
 def test_an_error_in_a_run_is_raised_and_the_rest_is_cancelled() -> None:
     counting = Counting()
-    with counting.pool, pytest.raises(ArithmeticError, match="a run fails"):
-        sb.simulate(Failing(3), WORLD, 10, runs=200, executor=counting, workers=2)
+    failed.clear()
+    heard.clear()
+    with counting.pool:
+        with pytest.raises(ArithmeticError, match="a run fails"):
+            sb.simulate(Failing(3), WORLD, 10, runs=200, executor=counting, workers=2)
+        heard.set()
     assert len(counting.futures) < len(spread(range(200), 2))  # the rest was not handed over
     assert any(each.cancelled() for each in counting.futures)

@@ -29,10 +29,10 @@ assert "numba" not in sys.modules
 
 @pytest.fixture
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """As if the compiled engine had not been loaded; who plays in Python has a minute for it."""
+    """As if the compiled engine had not been loaded; who plays in Python has an hour for it."""
     monkeypatch.setattr(opening, "COMPILER", "no.such.module")
     monkeypatch.setattr(opening, "_used", 0.0)
-    monkeypatch.setenv(opening.VARIABLE, "60")
+    monkeypatch.setenv(opening.VARIABLE, "3600")
     return monkeypatch
 
 
@@ -91,9 +91,9 @@ def test_runs_that_would_take_too_long_are_played_anew_by_compiled_code(
 
 def test_there_is_no_second_half_of_a_second(unloaded: pytest.MonkeyPatch) -> None:
     """What one simulation has used up is gone for the next; and nothing is said of odd settings."""
-    assert opening.patience_left() == 60.0
+    assert opening.patience_left() == 3600.0
     sb.simulate(POLICIES, WORLD, **HOW)
-    assert 0.0 < opening.patience_left() < 60.0
+    assert 0.0 < opening.patience_left() < 3600.0
     unloaded.setenv(opening.VARIABLE, "soon")
     assert opening.patience_left() == opening.USUAL - opening._used
     unloaded.setattr(opening, "COMPILER", "sys")
@@ -127,5 +127,5 @@ def test_only_the_librarys_own_are_opened_and_only_if_they_could_be_compiled(
 
 
 def test_a_fresh_process_does_not_load_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(opening.VARIABLE, "60")
+    monkeypatch.setenv(opening.VARIABLE, "3600")
     subprocess.run([sys.executable, "-c", FRESH], check=True)

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SECONDS = 50.0  # for one page, from start to screenshot; closing takes at most 8 more
-PATIENCE = 10.0  # seconds that `Window.wait` waits
+SECONDS = 300.0  # for one page, from start to screenshot: a busy machine may need that
+PATIENCE = 120.0  # seconds that `Window.wait` waits
 TALLEST = 12_000  # px of a page on its screenshot
 LEVELS = ("warning", "error", "assert")
 GONE = ("Execution context was destroyed", "Inspected target navigated", "Cannot find context")
@@ -277,7 +277,7 @@ class _Browser:
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self.stderr):
             stream.close()
-        for _ in range(30):  # a dying process may still write a file
+        for _ in range(600):  # a dying process may still write a file
             shutil.rmtree(self.home, ignore_errors=True)
             if not os.path.exists(self.home):
                 return

@@ -12,6 +12,7 @@ from support.service_process import PATIENCE, SHOP, LostError, ServiceProcess
 from support.siege import WINDOW_WEIGHTS, WINDOWS, Findings, Siege
 
 LONGEST = 0.5  # seconds of load before a crash
+LEAST = 30  # requests that are acknowledged before it, however slow the machine is
 
 
 def kill_under_load(
@@ -27,7 +28,7 @@ def kill_under_load(
     with ServiceProcess(folder, store=store) as service:
         siege = Siege(service, seed, spec, weights)
         for cycle in range(cycles):
-            siege.load(lambda: (time.sleep(siege.random.uniform(0.02, LONGEST)), service.kill()))
+            siege.load(lambda: (_some_load(siege), service.kill()))
             if siege.random.random() < 0.2:
                 kill_while_it_starts(service, siege.random.uniform(0.3, 1.0))
             service.start()
@@ -35,6 +36,11 @@ def kill_under_load(
             if cycle % 4 == 3:  # in order: the next start is from a snapshot
                 stop_under_load(siege)
         return siege.findings()
+
+
+def _some_load(siege: Siege) -> None:
+    siege.until_acknowledged(LEAST)
+    time.sleep(siege.random.uniform(0.02, LONGEST))
 
 
 def kill_with_windows(folder: Path, seed: int, cycles: int, store: str | None = None) -> Findings:

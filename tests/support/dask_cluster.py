@@ -6,10 +6,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from support.slow_sweep import PATIENCE
+from support.slow_sweep import PATIENCE, until
 
 
 class DaskCluster:
@@ -22,7 +23,7 @@ class DaskCluster:
         self.address = f"tcp://127.0.0.1:{self._port}"
         self.said = folder / "dask.txt"
         self._folder, self._environment = folder, dict(environment)
-        self.scheduler = self._start("dask_scheduler", "--host", "127.0.0.1", "--port", self._port)
+        self.scheduler = self._start_scheduler()
         self.workers: list[subprocess.Popen[bytes]] = []
         self.add_workers(workers)
 
@@ -40,6 +41,18 @@ class DaskCluster:
                 command, cwd=self._folder, env=self._environment, stdout=said, stderr=said
             )
 
+    def _start_scheduler(self) -> subprocess.Popen[bytes]:
+        """Start a scheduler and wait until it listens: dask's own patience is short on a busy machine."""
+        options = ("--host", "127.0.0.1", "--port", self._port)
+        process = self._start("dask_scheduler", *options)
+        until(self._listens, lambda: process.poll() is None, self.said)
+        return process
+
+    def _listens(self) -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", int(self._port)), PATIENCE):
+            return True
+        return False
+
     def add_workers(self, count: int) -> None:
         """Start some more workers."""
         options = (self.address, "--nthreads", "1", "--no-nanny")
@@ -50,12 +63,14 @@ class DaskCluster:
         _kill(self.workers.pop(0))
 
     def kill_scheduler(self) -> None:
-        """End the scheduler, and start another one at the same address; its workers end with it."""
+        """End the scheduler."""
         _kill(self.scheduler)
+
+    def replace_scheduler(self) -> None:
+        """Wait until the workers have ended with their scheduler, and start one at the same address."""
         for worker in self.workers:
             worker.wait(PATIENCE)
-        options = ("--host", "127.0.0.1", "--port", self._port)
-        self.scheduler = self._start("dask_scheduler", *options)
+        self.scheduler = self._start_scheduler()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -16,6 +16,7 @@ from support.service_process import PATIENCE, ServiceProcess
 from support.siege import Findings, Siege
 
 SOME = 0.3  # seconds of load before or after a fault
+ENOUGH = 200  # acknowledged requests after which the end writes more than a dozen times
 QUEUE = "structured_bandits_queue_events "
 
 
@@ -51,7 +52,7 @@ def fail_at_the_end(folder: Path, seed: int, action: int, after: int) -> Finding
     disk = FaultyDisk(folder, diary=True)
     with ServiceProcess(folder, environment=disk.environment) as service:
         siege = Siege(service, seed)
-        siege.load_for(SOME)
+        siege.load(lambda: siege.until_acknowledged(ENOUGH))
         disk.plan(WRITE, action, errno.EIO, after, times=1)
         siege.load(service.stop)
         siege.met += disk.met
@@ -76,7 +77,7 @@ def slow_commits(folder: Path, seed: int, seconds: float) -> Findings:
     with ServiceProcess(folder, environment=disk.environment) as service:
         siege = Siege(service, seed)
         disk.plan(SYNC, SLEEP, number=500_000)
-        siege.load_for(seconds)
+        siege.load(lambda: (_wait_for(lambda: disk.met > 0), time.sleep(seconds)))
         siege.met += disk.met
         disk.heal()
         siege.check()

@@ -91,7 +91,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def hand_on(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
         target = urlsplit(self.server.target)
-        connection = HTTPConnection(str(target.hostname), target.port, timeout=10.0)
+        connection = HTTPConnection(str(target.hostname), target.port, timeout=60.0)
         kept = ("authorization", "content-type", "if-none-match", "idempotency-key")
         headers = {name: value for name, value in self.headers.items() if name.lower() in kept}
         try:

@@ -18,7 +18,7 @@ from typing import Any
 
 import psycopg
 
-SECONDS = 30.0  # to start or to stop
+SECONDS = 120.0  # to start or to stop
 DEBIAN = Path("/usr/lib/postgresql")  # where initdb and postgres are, by version, but not on PATH
 PASSWORD = "not-to-be-printed"
 
@@ -70,7 +70,7 @@ class Server:
             if self.process is None or self.process.poll() is not None:
                 self.process = self._launch()
             try:
-                psycopg.connect(self.address, connect_timeout=2).close()
+                psycopg.connect(self.address, connect_timeout=10).close()
             except psycopg.OperationalError as error:
                 if time.monotonic() > deadline:
                     log = (self.folder / "log").read_text()[-4000:]

@@ -66,7 +66,7 @@ def create(port: int, name: str, policy: str) -> str:
         "horizon": 10_000,
         "alarm": {"fallback": "none"},
     }
-    connection = HTTPConnection("127.0.0.1", port, timeout=10.0)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60.0)
     try:
         headers = {"Content-Type": "application/json"}
         body = json.dumps({"spec": spec})

@@ -21,7 +21,7 @@ from structured_bandits.service.replay import Verdict
 from structured_bandits.service.server import open_store
 
 SOURCES = str(Path(structured_bandits.__file__).parents[1])
-PATIENCE = 60.0  # seconds in which a process must answer or end; usually one is enough
+PATIENCE = 300.0  # seconds in which a process must answer or end; usually one is enough
 
 #: A table of two models; the second is the truth of the rewards that the tests tell.
 MEANS = [[0.75, 0.5, 0.25], [0.25, 0.5, 0.75]]

@@ -81,6 +81,13 @@ class Siege:
         """Let all clients send for some time."""
         self.load(lambda: time.sleep(seconds))
 
+    def until_acknowledged(self, count: int) -> None:
+        """Wait, under load, until so many requests more are acknowledged."""
+        ledger = self.experiment.ledger
+        aim, end = ledger.acknowledged + count, time.monotonic() + PATIENCE
+        while ledger.acknowledged < aim and time.monotonic() < end:
+            time.sleep(0.005)
+
     def look(self) -> None:
         """Compare what the clients know with the log, and the log with what is shown."""
         found = self.experiment.problems(self.service)

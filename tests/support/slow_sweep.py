@@ -1,7 +1,8 @@
 """A sweep whose runs take as long as a test likes and are counted, and the command that plays it.
 
 The slow policy is one of the user's own, in Python: it sleeps once a run, then writes a line into the
-file that `COUNTED` names. So a test can see how many runs were played, by whomever.
+file that `COUNTED` names. So a test can see how many runs were played, by whomever. A test that ends
+processes also says how many may be played at most: then no sweep ends before it, on the busiest machine.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -24,8 +26,9 @@ from structured_bandits.experiments.sweeps.grid import Grid, read_grid
 from structured_bandits.experiments.sweeps.play import count_runs, missing_of
 
 SOURCES = str(Path(sb.__file__).parents[1])
-PATIENCE = 120.0  # seconds in which something must happen; usually a few are enough
+PATIENCE = 300.0  # seconds in which something must happen; usually a few are enough
 COUNTED = "SLOW_SWEEP_COUNTED"
+MOST = "SLOW_SWEEP_MOST"
 
 POLICY = """
 import os
@@ -33,6 +36,11 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
 
 
 class Slow(NamedTuple):
@@ -49,7 +57,10 @@ class Slow(NamedTuple):
         if now.t == self.horizon - 1 > 0:  # the last pull; who tries a policy plans the first one only
             time.sleep(self.pause)
             if "SLOW_SWEEP_COUNTED" in os.environ:
-                with open(os.environ["SLOW_SWEEP_COUNTED"], "a") as file:
+                counted, most = os.environ["SLOW_SWEEP_COUNTED"], os.environ["SLOW_SWEEP_MOST"]
+                while len(read(counted).split()) >= int(read(most) or 0):  # empty: being written
+                    time.sleep(0.02)
+                with open(counted, "a") as file:
                     file.write("run\\n")
         quota[:] = 0
         quota[(self.start + int(rng.integers(self.n_arms))) % self.n_arms] = 1
@@ -86,6 +97,8 @@ class SlowSweep:
         self.file, self.out = folder / "slow.toml", folder / "out"
         self.counted = folder / "counted.txt"
         self.counted.touch()
+        self._most = folder / "most.txt"
+        self.release()
         self.file.write_text(EXPERIMENT.format(runs=runs, pause=pause))
         (folder / "slow_policy.py").write_text(POLICY)
         self.said = folder / "said.txt"
@@ -94,7 +107,16 @@ class SlowSweep:
     def environment(self) -> dict[str, str]:
         """What processes that play it need to know."""
         path = os.pathsep.join((SOURCES, str(self.folder)))
-        return {**os.environ, "PYTHONPATH": path, COUNTED: str(self.counted)}
+        files = {COUNTED: str(self.counted), MOST: str(self._most)}
+        return {**os.environ, "PYTHONPATH": path, **files}
+
+    def hold(self, runs: int) -> None:
+        """Let runs of the slow policy wait once so many are counted, give or take one of each worker."""
+        self._most.write_text(str(runs))
+
+    def release(self) -> None:
+        """Let all runs go on."""
+        self.hold(1_000_000)
 
     def undisturbed(self) -> str:
         """Play it by threads of this process; return the digest."""
@@ -183,6 +205,15 @@ class SweepProcess:
         self._process.kill()
         self._process.wait(PATIENCE)
         self.check_alone()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Let its main process stand still meanwhile."""
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
 
     def interrupt(self) -> int:
         """Send what Ctrl-C sends, to its whole group as a terminal does; return the exit code."""

@@ -62,7 +62,7 @@ class LineModels(Record, _LineModels):
     def likeliest(self, scale: RewardScale, counts: Counts, totals: Floats) -> Likeliest:
         """Return the likeliest model of all cells; no less likely than the grid's, which are of them."""
         best = Likeliest(-math.inf, NOBODY, 0.0)
-        known = totals.max()
+        known = float(totals.max())
         for cell in range(len(self.at_start)):
             first, last = self.at_start[cell], self.at_end[cell]
             found = likeliest_on(scale, first, last, counts, known - SLACK * (1.0 + abs(known)))

@@ -107,7 +107,7 @@ def draw_pulls(
 
 def _shown_arms(counts: dict[str, PullCounts], arms: int, skip: int | None) -> list[int]:
     """Return the arms to show, in their order: those that any policy pulls most."""
-    largest = np.max([count.mean for count in counts.values()], axis=0)
+    largest = np.array([count.mean for count in counts.values()]).max(axis=0)
     ranked = np.argsort(-largest, kind="stable").tolist()
     most = max(1, min(MOST, MOST_BARS // len(counts)))
     return sorted([arm for arm in ranked if arm != skip and arm < arms][:most])

@@ -45,7 +45,7 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
         """Find the cells of the pieces; all arrays lie in one piece, or another engine is compiled."""
         reach = np.array([piece.most_lead for piece in pieces])
         low = np.array([piece.low for piece in pieces])
-        number, arm = np.nonzero([leading_arms(piece) for piece in pieces])
+        number, arm = np.nonzero(np.array([leading_arms(piece) for piece in pieces]))
         return super().__new__(
             cls,
             reach,
