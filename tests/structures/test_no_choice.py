@@ -18,7 +18,7 @@ OTHER = sb.FiniteStructure([[0.9, 0.1], [0.2, 0.8]], arms=["tea", "coffee"])
         (SAME, "tea is best in every row, so"),
         (sb.around([[0.9, 0.1], [0.8, 0.2]], 0.0), "arm 0 is best in every row, so"),
         (sb.around([[0.9, 0.1], [0.8, 0.2]], 0.1), "every row, whatever the margins allow, so"),
-        (sb.CurveStructure([sb.Piece(0, 1, [0.5, 0], [0.5, 0.5])]), "arm 0 is best in every model"),
+        (sb.CurveStructure([sb.Piece(0, 1, [0.5, 0], [0.75, 0.5])]), "arm 0 is best in every model"),
         (sb.monotone(3), "arm 2 is best in every model, so there is nothing to learn"),
         (sb.product([sb.FiniteStructure([[0.9]]), sb.FiniteStructure([[0.1], [0.2]])]), "every model"),
         (sb.FiniteStructure([[0.5], [0.6]]), "There is only one arm, so there is nothing to choose."),
