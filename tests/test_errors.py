@@ -120,7 +120,7 @@ BAD_PARAMETERS: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: sb.WAGP(R),
         "WAGP cannot play on structure=FiniteStructure(4 models × 4 arms, 4 arms best in some model): "
-        "it asks for 'closest_parameter', which such a structure does not answer; use ASAE",
+        "it plays curves. Take instead, best first: ModelTS(structure), SUCB(structure, alpha=0.5",
     ),
     (lambda: sb.GreedyMLE(None), "structure=None: expected a structure"),
     (

@@ -115,6 +115,34 @@ def test_the_policy_is_ready_for_an_agent_and_the_words_are_sentences(small: sb.
     assert small.words in " ".join(str(small).split())
 
 
+SAME = sb.FiniteStructure([[0.5, 0.4], [0.7, 0.5]], arms=["tea", "coffee"])
+
+
+def test_a_regret_of_nothing_is_not_promised_where_one_arm_is_best_in_every_row(
+    tmp_path: Path,
+) -> None:
+    """It was said that ModelTS loses 0.00; it plays tea alone, so that was no news of ModelTS."""
+    advice = ask(SAME, policies=some(SAME, 50, "ModelTS"), wrong=(0.02,))
+    assert advice.words.startswith(
+        "This knowledge cannot help you choose: tea is best in every row, so there is nothing to learn."
+    )
+    assert "0.00" not in advice.words
+    assert "Take" not in advice.words
+    assert "tea was still best whenever we tried" in advice.words
+    advice.save_page(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<h1>Play tea</h1>" in page
+    assert "This knowledge cannot help you choose" in page
+
+
+def test_where_one_arm_is_best_a_doubt_that_matters_still_decides() -> None:
+    """Off by 0.5 coffee may be best, so a policy that believes the table does not survive."""
+    advice = ask(SAME, horizon=400, policies=some(SAME, 400, "ModelTS"), wrong=(0.5,))
+    assert advice.words.startswith("This knowledge cannot help you choose: tea is best")
+    assert "Take ThompsonSampling: in 400 pulls it loses" in advice.words
+    assert advice.info["best_everywhere"] == "tea"
+
+
 def test_the_table_has_what_was_asked_for(small: sb.Advice) -> None:
     first, blind = of(small, "ModelTS"), of(small, BLIND)
     assert small.table[0] is first

@@ -376,11 +376,31 @@ def sucb(pieces: Pieces, rewards: Tape, horizon: int, alpha: float) -> Trace:
             note(game.trace, gaps.values())
             tied = [i for i, gap in gaps.items() if gap <= SAME]
             game.trace.ties += len(tied) > 1
-            game.pull(min(tied))
+            known = of_known_mean(pieces, low, high, max(values.values()))
+            if min(tied) in known:
+                game.pull(min(known, key=lambda i: (game.counts[i], i)))
+            else:
+                game.pull(min(tied))
         else:
             game.trace.empty += 1
             game.pull(naive.highest_index(game, sorted({i for _, i in cells(pieces)}), level))
     return game.trace
+
+
+def of_known_mean(pieces: Pieces, low: Numbers, high: Numbers, value: Any) -> set[int]:
+    """The arms that own a model inside, in a piece of many models that all give them this mean."""
+    found = set()
+    for r, s in inside(pieces, low, high):
+        piece = r._replace(strict=[])
+        moves = [top(mu, piece) + top(-mu, piece) for mu in r.means]
+        if (
+            s > 0
+            and any(moves)
+            and moves[r.arm] == 0
+            and abs(top(r.means[r.arm], r) - value) <= SAME
+        ):
+            found.add(r.arm)
+    return found
 
 
 def sae(pieces: Pieces, rewards: Tape, horizon: int, alpha: float, beta: float) -> Trace:

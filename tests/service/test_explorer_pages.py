@@ -88,6 +88,14 @@ class Form(HTMLParser):
             self.fields[said["name"]] = said["value"]
 
 
+def test_pages_and_files_say_that_one_arm_is_best_in_every_row() -> None:
+    same = sb.FiniteStructure([[0.9, 0.1], [0.8, 0.2]], arms=["tea", "coffee"])
+    several = sb.FiniteStructure([[0.9, 0.1], [0.2, 0.8]])
+    for text in (page(same), whole_file(same, "types.csv", 3_000)):
+        assert "This knowledge cannot help you choose: tea is best in every row" in text
+    assert "cannot help you choose" not in page(several)
+
+
 def test_links_and_the_form_do_all_without_a_script() -> None:
     begun = Form(page(SHOP))
     (families,) = [link for link in begun.links if "truth=1" in link]

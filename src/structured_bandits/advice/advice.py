@@ -14,6 +14,7 @@ from structured_bandits.advice.records import TIED, records_of
 from structured_bandits.advice.words import words_of
 from structured_bandits.misfit.report import Misfit
 from structured_bandits.simulation.simulate import versions_of
+from structured_bandits.structures.no_choice import only_best_arm
 
 if TYPE_CHECKING:
     import pandas
@@ -98,11 +99,12 @@ def advice_of(contest: Contest, refused: dict[str, str], misfit: Misfit | None) 
         contest.candidates[contest.chosen].policy,
         contest.chosen,
         tuple(row["policy"] for row in table if row["role"] == TIED),
-        f"{_warning(misfit)}{words_of(table, BLIND, question.trust, question.horizon)}",
+        f"{_warning(misfit)}{words_of(table, BLIND, question)}",
         table,
         refused,
         {
             "structure": repr(question.structure),
+            "best_everywhere": only_best_arm(question.structure),
             "horizon": question.horizon,
             "family": question.family,
             "trust": question.trust,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from structured_bandits.advice.tables import LEGEND, cells, heads, notes
+from structured_bandits.advice.words import needs_no_policy
 from structured_bandits.extras import needs
 from structured_bandits.plots.advice import draw_advice, figure_size
 from structured_bandits.report.figures import inline_svg, svg_text
@@ -40,7 +41,9 @@ def page_html(advice: Advice) -> str:
         "time": f"{info['seconds']:g} s of playing, {info['compiling']:g} s of compiling",
         **info["versions"],
     }
-    title = f"Take {advice.name}"
+    only = info["best_everywhere"]
+    chosen = next(row for row in advice.table if row["policy"] == advice.name)
+    title = f"Play {only}" if needs_no_policy(chosen, only) else f"Take {advice.name}"
     body = [f"<h1>{text_html(title)}</h1>", advice_html(advice), figure, facts_html(facts)]
     return whole_page(title, body)
 

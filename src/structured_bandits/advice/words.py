@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from structured_bandits.advice.question import Question
 from structured_bandits.advice.racing import FAILS, SURVIVES
 from structured_bandits.advice.records import ADVISED, TIED
 from structured_bandits.advice.rounding import number
 from structured_bandits.families import listed
+from structured_bandits.structures.no_choice import no_choice, only_best_arm
 
 Row = dict[str, Any]
 COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
-def words_of(table: list[Row], blind: str, trust: float, horizon: int) -> str:
+def words_of(table: list[Row], blind: str, question: Question) -> str:
     """Return a few plain sentences: what to take, what it costs, and what could not be decided."""
     (chosen,) = (row for row in table if row["role"] == ADVISED)
+    horizon, trust, warning = question.horizon, question.trust, no_choice(question.structure)
+    only = only_best_arm(question.structure)
+    if needs_no_policy(chosen, only):
+        return f"{warning} {_price_of_doubt(chosen, table, blind, horizon, only)}"
     sentences = [_take(chosen, table, blind, horizon), _if_wrong(chosen, trust)]
+    if warning:
+        sentences.insert(0, warning)
     if trust < 1.0:
         sentences += [_better_but(row) for row in table if _is_better(row, chosen)][:1]
     ties = [row["policy"] for row in table if row["role"] == TIED]
@@ -25,6 +33,35 @@ def words_of(table: list[Row], blind: str, trust: float, horizon: int) -> str:
         names = listed([chosen["policy"], *ties])
         sentences.append(f"The runs do not show which of these {count} is best: {names}.")
     return " ".join(sentences)
+
+
+def needs_no_policy(chosen: Row, only: str | None) -> bool:
+    """Is one arm best in every model, and the advised policy pulls no other there?
+
+    Then its regret of 0 follows from the structure, and says nothing about the policy.
+    """
+    return only is not None and chosen["mean"] == 0.0
+
+
+def _price_of_doubt(
+    chosen: Row, table: list[Row], blind: str, horizon: int, only: str | None
+) -> str:
+    """Return what it costs not to believe that one arm is best, and what to believe it."""
+    reference = next(row for row in table if row["policy"] == blind)
+    cost = (
+        f"In {horizon:,} pulls {blind} loses {number(reference['mean'])} if the knowledge is right, "
+        "compared with always pulling the best arm (that is its regret)."
+    )
+    if not chosen["wrong"]:
+        return cost
+    size = _largest(chosen)
+    loss = chosen["wrong"][size]["mean"]
+    if loss == 0.0:
+        return f"{cost} Where all means are off by {size}, {only} was still best whenever we tried."
+    return (
+        f"{cost} Where all means are off by {size}, {chosen['policy']}, which believes the knowledge, "
+        f"loses {number(loss)}."
+    )
 
 
 def _take(chosen: Row, table: list[Row], blind: str, horizon: int) -> str:

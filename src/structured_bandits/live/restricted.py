@@ -17,8 +17,10 @@ from structured_bandits.live.bounds import own_widths
 from structured_bandits.planning.confidence import Box
 from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.policies.base import StructuredPolicy
+from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.protocol import Seen
 from structured_bandits.structures.highest import highest_means
+from structured_bandits.structures.shared_ties import fixes_mean
 
 
 def optimistic_arm(
@@ -26,13 +28,19 @@ def optimistic_arm(
 ) -> int:
     """Return the allowed arm with the highest mean that it may have, the lowest arm on ties.
 
-    The arm's own bound counts pending pulls as `assumed`, so that they spread over the arms; models are
-    held against what was `seen` alone.
+    Of arms that tie because the structure fixes the best mean, and not whose it is, it is the least
+    pulled. The arm's own bound counts pending pulls as `assumed`, so that they spread over the arms;
+    models are held against what was `seen` alone.
     """
     ahead = _level(policy, state, t + int(assumed.pulls.sum()))
-    _, highest = ahead.intervals(seen.pulls + assumed.pulls, seen.sums + assumed.sums)
+    pulls = seen.pulls + assumed.pulls
+    _, highest = ahead.intervals(pulls, seen.sums + assumed.sums)
     bounds = np.minimum(highest, _by_models(policy, state, t, seen, allowed))
-    return int(np.where(allowed, bounds, -math.inf).argmax())
+    bounds = np.where(allowed, bounds, -math.inf)
+    if isinstance(policy, StructuredPolicy) and fixes_mean(policy.structure.cells, bounds.max()):
+        tied = bounds >= bounds.max() - TOLERANCE
+        return int(np.where(tied, pulls, np.iinfo(np.int64).max).argmin())
+    return int(bounds.argmax())
 
 
 def _by_models(policy: Any, state: Any, t: int, seen: Seen, allowed: Flags) -> Floats:

@@ -32,6 +32,7 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.planning.streaks import StreakLike
+from structured_bandits.policies.refusal import refusal
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
 from structured_bandits.signatures import parameters_of
@@ -290,14 +291,17 @@ def checked_structure(kind: type[Policy], structure: Any) -> Structure:
     """Return a structure that can answer what policies of this kind ask."""
     if not isinstance(structure, Structure):
         raise ParameterError(f"structure={structure!r}: expected a structure")
-    missing = [question for question in kind.asks if not _answers(structure, question)]
-    if missing:
-        able = [other for other, each in POLICIES.items() if answers(structure, each)]
-        raise ParameterError(
-            f"{kind.__name__} cannot play on structure={structure!r}: it asks for "
-            f"{missing[0]!r}, which such a structure does not answer; use {', '.join(able)}"
-        )
+    for question in kind.asks:
+        if not _answers(structure, question):
+            raise cannot_play(kind.__name__, structure, question)
     return structure
+
+
+def cannot_play(policy: str, structure: Structure, question: str) -> ParameterError:
+    """Return the error that a policy asks a question which the structure cannot answer."""
+    return ParameterError(
+        refusal(policy, structure, question, lambda name: answers(structure, POLICIES[name]))
+    )
 
 
 def answers(structure: Structure, kind: type[Policy]) -> bool:

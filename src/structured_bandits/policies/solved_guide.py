@@ -13,7 +13,7 @@ from structured_bandits.information.graves_lai import SLACK, cheapest_allocation
 from structured_bandits.information.truth import truth_of
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.streaks import Streak, certain_streak
-from structured_bandits.policies.base import Rewards
+from structured_bandits.policies.base import Rewards, cannot_play
 from structured_bandits.policies.guides import Allocation
 from structured_bandits.programs.linear import UnsolvedError
 from structured_bandits.protocol import Now
@@ -41,10 +41,7 @@ class SolvedGuide:
         self.unit = self.ends[1] - self.ends[0]
         self.cells = structure.fitting_cells
         if not hasattr(self.cells, "fitting_means"):
-            raise ParameterError(
-                f"OSSB cannot play on structure={structure!r}: it asks for 'fitting_means', which such "
-                "a structure does not answer; give the number of arms to play without a structure"
-            )
+            raise cannot_play("OSSB", structure, "fitting_means")
         if bounded:
             _check_means(structure, self.ends)
 

@@ -42,6 +42,7 @@ from structured_bandits.structures.choice_streaks import choice_streak
 from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.finite.ranked_cells import RankedCells
 from structured_bandits.structures.questions import Cells, candidate_arms, forget_history
+from structured_bandits.structures.shared_ties import least_pulled_tie
 
 
 class SUCBState(NamedTuple):
@@ -71,7 +72,8 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
     with confidence="kl", {theta : T_i kl(mean_i, mu_i(theta)) < 2 alpha log t for all pulled i}, which
     is smaller and as safe for rewards in a range, and much smaller where means are close to 0 or 1. The
     most optimistic model is the one with the highest best mean; if two are equal, the lowest arm is
-    played. If no model fits, this is counted as an empty set, and the arm with the highest UCB index
+    played, or the least pulled where polytopes fix the best mean, and not its arm (docs/mathematics.md
+    2.4). If no model fits, this is counted as an empty set, and the arm with the highest UCB index
     among those that are best in some model is played (errata, I-15). The paper's own parameter is twice
     our alpha (docs/notation.md).
     """
@@ -145,6 +147,7 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
             leader = highest_index(data, level, state.candidates)
             length = 1 + fallback_length(self.cells, state, leader, prospect) if far else 1
             return certain_streak(leader.arm, length, length)
+        arm = least_pulled_tie(self.cells, arm, data.pulls, state.box, work)
         if not far:
             return certain_streak(arm, 1, 0)
         counted = now.least == self.bottom and now.most == self.top

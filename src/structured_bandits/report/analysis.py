@@ -14,6 +14,7 @@ from structured_bandits.report.tables import (
 )
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
+from structured_bandits.structures.no_choice import no_choice
 from structured_bandits.text_tables import number, paragraph, table_text
 from structured_bandits.theory.analysis import Analysis
 
@@ -71,6 +72,7 @@ def analysis_data(
     return plain_data(
         {
             "structure": repr(structure),
+            "warning": no_choice(structure) or None,
             "truth": _truth(analysis),
             "best_arm": structure.arm_names[analysis.best_arm],
             "horizon": horizon,
@@ -171,6 +173,7 @@ def analysis_text(data: dict[str, Any]) -> str:
             + (f"true model: {data['truth']}; " if data["truth"] else "")
             + f"best arm: {data['best_arm']}; horizon: {data['horizon']:,} pulls; "
             f"SAE's parameter beta: {data['beta']:g}",
+            *([paragraph(data["warning"])] if data["warning"] else []),
             _arms_text(data),
             *([] if data["simulated"] is None else [_simulated_text(data)]),
             regret_text(data),

@@ -11,8 +11,8 @@ from structured_bandits.report.tables import (
     plain_data,
     rewards_text,
 )
-from structured_bandits.structures.base import labels_of
-from structured_bandits.text_tables import number, table_text
+from structured_bandits.structures.no_choice import no_choice
+from structured_bandits.text_tables import number, paragraph, table_text
 from structured_bandits.theory.overview import Overview
 
 MOST_ROWS = 30  # of the table in a text
@@ -54,6 +54,7 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         del row["model"]  # perhaps no plain data; the name is
     return {
         "structure": repr(overview.structure),
+        "warning": no_choice(overview.structure) or None,
         "horizon": overview.horizon,
         "family": overview.family,
         "sigma": overview.sigma,
@@ -118,9 +119,8 @@ def _cells(row: dict[str, Any], horizon: int) -> list[str]:
 
 
 def _words(data: dict[str, Any]) -> list[str]:
-    """Return what the columns mean, if there is anything to learn."""
-    models = data["models"]
-    if not any(row["mistaken_for"] for row in models):
-        (best,) = labels_of([models[0]["best_arm"]])
-        return [f"In every model {best} is best, so there is nothing to learn."]
-    return [MEANINGS, *([VACUOUS] if any(row["vacuous"] for row in models) else []), ORDER]
+    """Return what the columns mean, or the warning that there is nothing to choose."""
+    if data["warning"]:
+        return [paragraph(data["warning"])]
+    vacuous = any(row["vacuous"] for row in data["models"])
+    return [MEANINGS, *([VACUOUS] if vacuous else []), ORDER]

@@ -269,10 +269,10 @@ class Analysis:
         return draw_structure(self, horizon, beta, ax)
 
     def __repr__(self) -> str:
-        best = self.structure.arm_names[self.best_arm]
-        return (
-            f"Analysis({self.structure!r}, best arm {best!r}, gamma_star={number(self.gamma_star)})"
-        )
+        best = repr(self.structure.arm_names[self.best_arm])
+        everywhere = " in every model" if self.best_arms == (self.best_arm,) else ""
+        gamma = number(self.gamma_star)
+        return f"Analysis({self.structure!r}, best arm {best}{everywhere}, gamma_star={gamma})"
 
     def _checked_bounds(
         self, horizon: int, policies: Any, convergence: float | None

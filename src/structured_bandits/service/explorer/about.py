@@ -7,6 +7,7 @@ from typing import Any
 from structured_bandits.service.explorer.apart import family_of
 from structured_bandits.service.explorer.models import has_rows
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.no_choice import no_choice
 
 
 def about_text(structure: Any) -> str:
@@ -21,7 +22,12 @@ def about_text(structure: Any) -> str:
     return f"{what}; {best} of the arms {'are' if best > 1 else 'is'} best in some model."
 
 
-def outside_text(structure: Structure) -> str:
+def notices(structure: Structure) -> list[str]:
+    """Return what must be known before anything is chosen."""
+    return [text for text in (no_choice(structure), _outside_text(structure)) if text]
+
+
+def _outside_text(structure: Structure) -> str:
     """Return what to say if the structure has means that its rewards cannot have."""
     if family_of(structure) == "bernoulli":
         return ""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from structured_bandits.errors import MissingExtraError, StructuredBanditsError
 from structured_bandits.extras import needs
-from structured_bandits.service.explorer.about import about_text, outside_text
+from structured_bandits.service.explorer.about import about_text, notices
 from structured_bandits.service.explorer.choice import (
     BETAS,
     Choice,
@@ -162,7 +162,7 @@ def fields_of(view: View) -> dict[str, Any]:
     cells = structure.cells
     return {
         "about": about_text(structure),
-        "outside": outside_text(structure),
+        "notices": notices(structure),
         "truth_label": "the true model" if few else _typed_label(structure),
         "hint": _typed_label(structure),
         "truth": spelt(structure, choice.truth),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.report.page import GENERATOR
-from structured_bandits.service.explorer.about import about_text, outside_text
+from structured_bandits.service.explorer.about import about_text, notices
 from structured_bandits.service.explorer.choice import Choice, mean_limits, mean_span
 from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.models import means_of, spelt
@@ -86,7 +86,7 @@ def whole_file(structure: Structure, title: str, horizon: int) -> str:
         style=Markup("\n".join(map(_static, ("style.css", "explorer.css")))),
         marks=Markup(_marks([spelt(structure, model) for model in models])),
         about=about_text(structure),
-        outside=outside_text(structure),
+        notices=notices(structure),
         horizon=f"{horizon:,}",
         map=None if per_truth else draw("map", _nothing_chosen(views[0])),
         choice=explorer.listed.choice,

@@ -90,6 +90,8 @@ class PolytopeCells(SpanCells):
             cell for number, piece in enumerate(pieces) for cell in cells_of(piece, number)
         ]
         self.best: Ints = np.array([cell.arm for cell in self.cells], dtype=np.int64)
+        fixed = [fixed_means(piece) for piece in self.pieces]
+        self.fixed: Floats = np.array([fixed[cell.piece][cell.arm] for cell in self.cells])
         self._rising = np.argsort(self.best, kind="stable")  # the cells by their arms
         self._of_arm = [np.flatnonzero(self.best == arm) for arm in range(self.arm_count())]
 
@@ -320,6 +322,21 @@ class PolytopeCells(SpanCells):
 
     def __hash__(self) -> int:
         return hash(_numbers(self))
+
+
+def fixed_means(piece: Polytope) -> Floats:
+    """Return the means that the equations of a piece fix, -inf for others; a single model fixes none.
+
+    A mean is fixed if its slopes are a combination of the equations.
+    """
+    equal = piece.lower == piece.upper
+    rows, slopes = piece.rows[equal], piece.slopes
+    if not piece.dimension:
+        return np.full(piece.n_arms, -np.inf)
+    weights = np.linalg.lstsq(rows.T, slopes.T)[0].T
+    free = np.abs(weights @ rows - slopes).max(axis=1) > TOLERANCE
+    fixed = weights @ piece.lower[equal] + piece.intercepts
+    return np.where(free | ~free.any(), -np.inf, fixed)
 
 
 def shifted(weights: Floats, intercepts: Floats) -> float:

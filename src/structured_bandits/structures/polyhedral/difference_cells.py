@@ -35,6 +35,7 @@ class _DifferenceCells(NamedTuple):
     floor: Floats  # pieces: the best mean is at least this
     piece: Ints  # of each cell
     best: Ints  # of each cell
+    fixed: Floats  # of each cell: the best mean if the piece fixes it, else -inf
     tie: float
 
 
@@ -45,16 +46,18 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
         """Find the cells of the pieces; all arrays lie in one piece, or another engine is compiled."""
         reach = np.array([piece.most_lead for piece in pieces])
         low = np.array([piece.low for piece in pieces])
+        high = np.array([piece.high for piece in pieces])
         number, arm = np.nonzero(np.array([leading_arms(piece) for piece in pieces]))
         return super().__new__(
             cls,
             reach,
             low,
-            np.array([piece.high for piece in pieces]),
+            high,
             -reach.min(axis=2),
             low.max(axis=1),
             np.ascontiguousarray(number),
             np.ascontiguousarray(arm),
+            fixed_means(low, high)[number, arm],
             TOLERANCE,
         )
 
@@ -95,6 +98,12 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
         if above <= floor or above <= below or ceiling <= below:
             return math.inf, -math.inf
         return max(below, floor), min(above, ceiling)
+
+
+def fixed_means(low: Floats, high: Floats) -> Floats:
+    """Return the means that pieces fix, -inf for others; a single model fixes none (pieces x arms)."""
+    wide = high - low > TOLERANCE
+    return np.where(wide | ~wide.any(axis=1, keepdims=True), -np.inf, high)
 
 
 def difference_cells(pieces: Sequence[Polytope]) -> DifferenceCells | None:

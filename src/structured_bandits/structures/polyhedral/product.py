@@ -76,10 +76,16 @@ class ProductCells(SpanCells):
         spans = self._spans(Box(-free, free), self.fresh_notes())
         self._cells = [each for each, span in zip(every, spans, strict=True) if span != EMPTY]
         self.best: Ints = np.array([arm for _, _, arm in self._cells], dtype=np.int64)
+        self.fixed: Floats = np.array([self._fixed_mean(*each[:2]) for each in self._cells])
 
     def arm_count(self) -> int:
         """Return the number of arms of all groups."""
         return self._arms
+
+    def _fixed_mean(self, number: int, cell: int) -> float:
+        """Return the best mean in a cell of a group if the group fixes it, else -inf."""
+        fixed = getattr(self.groups[number], "fixed", None)
+        return -math.inf if fixed is None else float(fixed[cell])
 
     def fresh_notes(self) -> ProductNotes:
         """Return the memory of a run that has found nothing yet."""
