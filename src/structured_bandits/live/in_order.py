@@ -36,14 +36,14 @@ class WaitingResults:
     def mark(self) -> tuple[int, int, int, int]:
         """Begin a change; return what `undo` needs. Rows that are settled are dropped only here."""
         if not self._waiting:
+            self._together = {}
             del self._arms[:], self._rewards[:]
             self._start = 0
-            self._together.clear()
         elif 2 * self._start > len(self._arms) + 64:
+            self._together = self.together
             del self._arms[: self._start], self._rewards[: self._start]
             self._first += self._start
             self._start = 0
-            self._together = self.together
         return self._first, self._start, self._waiting, len(self._arms)
 
     def undo(self, marked: tuple[int, int, int, int], told: Iterable[int]) -> None:
