@@ -37,7 +37,7 @@ CARRY = "carry"  # body: pulls, sums, squares and where they are from
 FORWARD = "forward"  # body: pulls, sums, squares of late rewards of an older version
 RETIRE = "retire"  # another version is asked from now on; n: 1 if it learns rewards that come late
 CLOSE = "close"  # no reward is out any more; nothing will follow
-MARK = "mark"  # a snapshot was saved with this row
+MARK = "mark"  # a snapshot was saved with this row; n: 1 if it is an anchor, which stays
 
 #: Of each decision there is at most one row of these kinds.
 OUTCOMES = (TELL, CANCEL, EXPIRE)
