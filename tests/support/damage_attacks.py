@@ -126,6 +126,22 @@ class FileVictim:
                 return HARMLESS
         return judged(str(self.path), self._store, self.told, self.expected)
 
+    def try_script(self, script: str) -> str:
+        """Return what comes of other changes, such as of indexes."""
+        self._write(self.whole)
+        with closing(sqlite3.connect(self.path)) as store:
+            store.executescript(script)
+        return judged(str(self.path), self._store, self.told, self.expected)
+
+    def restored(self) -> int:
+        """Restore what was tried last beside it; return the exit code, 1 if `verify` says so then."""
+        target = self.path.parent / "restored" / "bandits.db"
+        target.parent.mkdir()
+        restore = CliRunner().invoke(main, ["restore", str(self.path), "--store", str(target)])
+        if restore.exit_code:
+            return restore.exit_code
+        return CliRunner().invoke(main, ["verify", "--store", str(target)]).exit_code
+
     def rows(self, table: str) -> list[tuple[Any, ...]]:
         """Return the rows of a table."""
         self._write(self.whole)
