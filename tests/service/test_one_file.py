@@ -29,9 +29,14 @@ def second_servers(stores: Sequence[Path]) -> list[tuple[int, str]]:
         service.said = store.parent / f"{store.name}.txt"
         found.append((service.launch(), service.said))
     ended = []
-    for process, said in found:
-        process.communicate(timeout=PATIENCE)
-        ended.append((process.returncode, said.read_text()))
+    try:
+        for process, said in found:
+            process.communicate(timeout=PATIENCE)
+            ended.append((process.returncode, said.read_text()))
+    finally:
+        for process, _ in found:
+            process.kill()
+            process.communicate()
     return ended
 
 

@@ -274,8 +274,8 @@ class Alarm(Answer):
     """Something that a person should look at.
 
     Kinds: "structure" (refuted), "clock", "horizon" (played beyond it), "read-only", "empty" (no model
-    fits), "replay" (a restart could not derive its decisions again), "stopped" (the policy failed),
-    "waiting" (rewards are not tested, since an older one is missing).
+    fits), "replay" (a restart could not derive its decisions again), "stopped" (the policy failed,
+    or rows contradict the store), "waiting" (rewards are not tested, since an older one is missing).
     """
 
     kind: str

@@ -35,6 +35,8 @@ from structured_bandits.service.store import (
 )
 from structured_bandits.service.tables import PerThread, Rows, TableStore, Work
 
+#: What reading raises; the words of SQLite may quote damaged text that is no UTF-8.
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 #: What SQLite says of the machine and not of the file: all other errors of reading are damage.
 OF_THE_MACHINE = {
     sqlite3.SQLITE_PERM,
@@ -73,7 +75,7 @@ class SqliteStore(TableStore):
         self._lock = FileLock(self.path)
         try:
             return self._claimed()
-        except sqlite3.DatabaseError as error:  # no database, or no room for one
+        except UNREADABLE as error:  # no database, or no room for one
             self.close()
             raise StoreError(f"{self.path}: {error}") from error
         except BaseException:
@@ -145,7 +147,7 @@ class SqliteStore(TableStore):
         """Is there nothing in the file? Raises, before anything is changed, if it is not ours."""
         try:
             tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             raise StoreError(
                 f"{self.path}: it cannot be read as an SQLite file ({error})"
             ) from None
@@ -224,12 +226,12 @@ class SqliteStore(TableStore):
     def _rows(self, statement: str, *values: Any) -> Rows:
         try:
             return self._readers.get().execute(statement, values).fetchall()
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise self._explained(error) from error
         except OverflowError:  # a number of more than 64 bits, which is in no row
             return []
 
-    def _explained(self, error: sqlite3.Error) -> StoreError:
+    def _explained(self, error: Exception) -> StoreError:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
         kind = StoreError if code & 0xFF in OF_THE_MACHINE else DamagedError
         return kind(f"{self.where}: {error}")
