@@ -12,7 +12,7 @@
 # make docs        the documentation as a site in docs/_build/html
 # make soak        false alarms on 20 structures; ten minutes of random cases of each policy against its oracle
 #                  (POLICIES="SUCB IDS": of these; MINUTES=1: shorter)
-# make soak-service the decision service under attack for an hour: crashes, bad disks, rivals, memory, alarms
+# make soak-service the decision service under attack for an hour: crashes, bad disks, rivals, damage, memory, alarms
 #                  (ATTACKS="--minutes 5 --only crashes": shorter, or only some)
 # make clean       removes what the others made
 #

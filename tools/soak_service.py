@@ -5,8 +5,10 @@ points under load, the disk fails, is full or slow, forgets what was not synced,
 owner is replaced while it stands still. Requests are sent up to three times and in any order. After each
 attack the log must hold all that was acknowledged, once, and every decision is derived again. Besides,
 the memory must stay flat at a steady number of decisions that are out, a right structure must ring
-rarely and a wrong one always; and never, at a level of 1 in 10,000, by being handed over. Each attack
-prints one line; the exit code is 1 if anything was wrong.
+rarely and a wrong one always; and never, at a level of 1 in 10,000, by being handed over. The attack
+`damage` changes bits, pages and rows of a store: `verify` must find it, or all answers be the same; it
+tries as many as there is time for, and prints how many. Each attack prints one line; the exit code is 1
+if anything was wrong.
 
     PYTHONPATH=tests python tools/soak_service.py [--minutes M] [--only NAME] [--seed N]
 """
@@ -25,9 +27,22 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 from support.crash_attacks import crash_the_database, kill_under_load, kill_with_windows
+from support.damage_attacks import (
+    FOUND,
+    HARMLESS,
+    FileVictim,
+    SchemaVictim,
+    bits_of_structure,
+    of_bits,
+    of_pages,
+    of_rows,
+    one_bit_of_every_byte,
+    tried,
+)
 from support.disk_attacks import (
     end_at,
     fail_at_the_end,
@@ -40,6 +55,7 @@ from support.disk_attacks import (
 from support.faulty_disk import FAIL, KILL, READ, SYNC, TEAR, WRITE, can_make_disks
 from support.handed_over import WAYS, life_with_late_failures, lives_handed_over
 from support.long_attacks import LEVEL, MEBIBYTE, live, steady_load
+from support.owned import in_memory
 from support.postgres_server import Server, find_postgres, running_server
 from support.rival_attacks import take_over
 from support.service_load import MANY
@@ -153,6 +169,40 @@ def handed_over(number: int) -> Findings:
     return found
 
 
+def damage(minutes: float, seed: int, server: Server | None) -> Findings:
+    """Damage a store in all ways, each as long as its share of the time lasts; print the counts."""
+    found, random = Findings(), Random(seed)
+    with in_memory() as folder:
+        victim = FileVictim(folder)
+        kinds = {"rows": of_rows(victim), "pages": of_pages(victim)}
+        if server is not None:
+            (folder / "schema").mkdir()
+            kinds["rows in PostgreSQL"] = of_rows(SchemaVictim(folder / "schema", server))
+        bits = one_bit_of_every_byte(victim.whole, random)
+        kinds["bits, one of each byte"] = list(of_bits(victim, bits))
+        kinds["bits of headers and indexes"] = list(
+            of_bits(victim, bits_of_structure(victim.whole))
+        )
+        end = time.monotonic() + 60.0 * minutes
+        for place, (kind, attempts) in enumerate(kinds.items()):
+            until = time.monotonic() + (end - time.monotonic()) / (len(kinds) - place)
+            random.shuffle(attempts)
+            tally = tried(
+                tqdm(attempts, desc=kind, disable=None, leave=False), partial(_is_before, until)
+            )
+            number, harmless = sum(tally.counts.values()), tally.counts[HARMLESS]
+            print(
+                f"  {kind}: {number:,} of {len(attempts):,} tried, found by verify "
+                f"{tally.counts[FOUND]:,}, harmless {harmless:,}, passed {len(tally.problems)}"
+            )
+            found.add(Findings(cycles=number, met=number - harmless, problems=tally.problems))
+    return found
+
+
+def _is_before(end: float) -> bool:
+    return time.monotonic() < end
+
+
 def repeat(name: str, rounds: Rounds, share: float, first: int) -> Findings:
     """Attack again and again; what a round leaves is kept if it found something."""
     found = Findings()
@@ -202,12 +252,15 @@ def main() -> int:
             "windows": Rounds(lambda folder, seed: kill_with_windows(folder, seed, CYCLES), 5),
         }
         rounds |= on_disks() if can_make_disks() else {}
-        rounds |= on_postgres(stack.enter_context(running_server())) if find_postgres() else {}
+        server = stack.enter_context(running_server()) if find_postgres() else None
+        rounds |= on_postgres(server) if server is not None else {}
+        alone = 1.0 if given.only == ["damage"] else 0.1
         attacks: dict[str, Callable[[], Findings]] = {
             **{
                 name: partial(repeat, name, each, share, given.seed)
                 for name, each in rounds.items()
             },
+            "damage": partial(damage, alone * given.minutes, given.seed, server),
             "memory": partial(memory, 0.2 * given.minutes),
             "lives": partial(lives, max(20, round(1000 * share))),
             "handed-over": partial(handed_over, max(20, round(200 * share))),

@@ -198,18 +198,24 @@ def revoke_token(identity: str, store: str) -> None:
 @STORE
 @click.option("--decisions", is_flag=True, help="Also derive every logged decision again.")
 def verify(names: tuple[str, ...], store: str, decisions: bool) -> None:
-    """Check the log of a store, running or not: that no row was changed, and that all adds up.
+    """Check a store, running or not: that nothing in it was changed, and that all adds up.
 
-    NAMES are experiments; without any, all are checked. The exit code is 0 if all is well, 1 if
+    The database is read as a whole. NAMES are the experiments whose logs are read; without any, all are.
+    The exit code is 0 if all is well, 1 if
     something differs, and 2 if not everything can be checked here, because other code has written it.
     """
     from structured_bandits.service.checking import check_store, exit_code
     from structured_bandits.service.server import open_store
+    from structured_bandits.service.store import DamagedError
 
     verdicts = []
-    for checked in check_store(open_store(store, readonly=True), names, decisions):
-        click.echo(checked.text(decisions))
-        verdicts.append(checked.verdict)
+    try:
+        for checked in check_store(open_store(store, readonly=True), names, decisions):
+            click.echo(checked.text(decisions))
+            verdicts.append(checked.verdict)
+    except DamagedError as error:
+        click.echo(str(error))
+        sys.exit(1)
     if not verdicts:
         click.echo("The store has no experiments.")
     sys.exit(exit_code(verdicts))

@@ -95,8 +95,9 @@ def _schema(address: str) -> Place:
 
 def replace_owner(store: TableStore) -> None:
     """Lets another process own the store while the first one still believes that it does."""
-    if isinstance(store, SqliteStore):  # somebody removed the file of the lock
-        store.path.with_name(store.path.name + ".lock").unlink()
+    if isinstance(store, SqliteStore):  # on a system whose locks of the file itself do not hold
+        assert store._lock is not None
+        store._lock.release()
         other: TableStore = SqliteStore(store.path)
     else:
         assert isinstance(store, PostgresStore)  # somebody saw no sign of life of it
@@ -482,6 +483,32 @@ def test_a_store_of_a_newer_library_is_refused(place: Place) -> None:
         place.store().claim()
 
 
+def test_a_store_of_the_first_schema_is_sealed_by_its_next_owner(place: Place) -> None:
+    place.owner().close()
+    place.run("DELETE FROM meta WHERE key = 'seal'")
+    place.run("UPDATE meta SET value = '1' WHERE key = 'schema'")
+    with pytest.raises(StoreError, match="an older version has written it"):
+        place.make(readonly=True)
+    assert place.store().claim() == 2
+    reader = place.make(readonly=True)
+    place.opened.append(reader)
+    assert reader.faults() == []
+
+
+def test_damage_that_was_sealed_shows_for_ever(place: Place) -> None:
+    store = place.owner(replace(START, tokens=[TOKEN, TOKEN._replace(id="id2")]))
+    assert store.faults() == []
+    place.run("DELETE FROM token WHERE id = 'id2'")
+    for number in (3, 4):
+        assert not store.is_sealed()
+        store.commit(Changes(tokens=[TOKEN._replace(id=f"id{number}")]))
+    store.close()
+    assert store.claim() == 2
+    assert not store.is_sealed()
+    place.run("INSERT INTO token VALUES ('id2', 'Ann', 'hash', 'admin', 'null', 5, NULL)")
+    assert store.is_sealed()
+
+
 @pytest.mark.parametrize("table", ["meta", "event"])
 def test_tables_of_somebody_else_are_refused_and_left_alone(place: Place, table: str) -> None:
     place.run(f"CREATE TABLE {table}(key TEXT, value TEXT)")
@@ -502,5 +529,6 @@ def test_one_who_only_reads_is_told_of_a_newer_library_at_once(place: Place) -> 
     place.owner().close()
     assert place.make(readonly=True).experiments() == START.experiments
     place.run("UPDATE meta SET value = '99' WHERE key = 'schema'")
+    place.run("UPDATE meta SET value = '99:0' WHERE key = 'seal'")
     with pytest.raises(StoreError, match="it has schema 99, and this version"):
         place.make(readonly=True)

@@ -14,7 +14,10 @@ from support.told_life import SPEC, play, snapshot
 
 from structured_bandits.policies import sae
 from structured_bandits.service import replay
+from structured_bandits.service.checking import check_store, exit_code
+from structured_bandits.service.copies import bring_back
 from structured_bandits.service.replay import Verdict
+from structured_bandits.service.sqlite import SqliteStore
 
 OLD, OLDER = "0123456789abcdef", "fedcba9876543210"
 
@@ -139,6 +142,22 @@ def test_a_policy_that_decides_otherwise_goes_on(
     shop.restart()
     play(shop, 3)
     shop.close()
+
+
+def test_a_backup_of_the_first_schema_is_restored(tmp_path: Path) -> None:
+    """It has no seal; what is there is sealed when it is brought up to date."""
+    done = bring_back(first_store.STORE, tmp_path / "bandits.db")
+    assert done == [
+        "shop: version 3 begins with 16 rewards",
+        "prices: version 2 begins with 2 rewards",
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir() if "-" not in path.name) == [
+        "bandits.db",
+        "bandits.db.lock",
+    ]
+    store = SqliteStore(tmp_path / "bandits.db", readonly=True)
+    assert store.faults() == []
+    assert exit_code([each.verdict for each in check_store(store, (), decisions=False)]) == 0
 
 
 def test_the_first_store_can_still_be_read(tmp_path: Path) -> None:

@@ -44,13 +44,13 @@ def build(folder: Path) -> Path:
     shop.call(lambda owner: owner.results(NAME, batch.id, results))
     shop.ask(key="a visitor")
     play(shop, 2, 0.25)
-    _windowed(shop)
+    play_windowed(shop)
     shop.call(lambda owner: owner.add_token("a reader", "read", [NAME]))
     shop.drop()
     return shop.path
 
 
-def _windowed(shop: Shop) -> None:
+def play_windowed(shop: Shop) -> None:
     """Let rewards be held, expire and come late in a second experiment."""
     reward = {"window": "60s", "missing": "cancel", "late": "learn"}
     spec = {"structure": CURVES, "policy": {"kind": "UCB"}, "horizon": 500, "reward": reward}

@@ -17,6 +17,7 @@ from structured_bandits.service.problems import problem_of
 from structured_bandits.service.replay import Verdict, verify
 from structured_bandits.service.served import spec_of
 from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.store import Store
 
 NAME = "shop"
 BEGIN = 1_700_000_000.0  # seconds since 1970
@@ -66,16 +67,22 @@ def answered(does: Callable[[], Any]) -> Answered:
 
 
 class Shop:
-    """A store in a file and its owner, which can be closed, or dropped as by a loss of power."""
+    """A store in a file and its owner, which can be closed, or dropped as by a loss of power.
 
-    def __init__(self, folder: Path, time: Time | None = None) -> None:
+    `make` opens another store instead of the file.
+    """
+
+    def __init__(
+        self, folder: Path, time: Time | None = None, make: Callable[[], Store] | None = None
+    ) -> None:
         self.path = folder / "bandits.db"
         self.time = time or Time()
+        self.make = make or (lambda: SqliteStore(self.path))
         self.begin()
 
     def begin(self) -> None:
         """Start an owner."""
-        self.owner = Owner(SqliteStore(self.path), self.time.clock())
+        self.owner = Owner(self.make(), self.time.clock())
         self.owner.open()
 
     def close(self) -> None:

@@ -86,7 +86,7 @@ class Answering:
         if endpoint.method == "GET":  # nothing is shown that a loss of power could undo
             await owner.written()
         reply = endpoint.does(Call(owner, caller, path, query, content))
-        await owner.written()
+        await owner.written(path.get("name"))
         return reply
 
     async def _content(self, scope: Scope, receive: Receive) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import glob
 import os
-import shutil
 from pathlib import Path
 
 from structured_bandits.errors import OutputError, ParameterError
@@ -12,7 +12,7 @@ from structured_bandits.service.checking import check_store, exit_code
 from structured_bandits.service.messages import NewVersion
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.sqlite import SqliteStore
-from structured_bandits.service.store import Store, StoreError
+from structured_bandits.service.store import DamagedError, Store
 from structured_bandits.writing import check_file
 
 
@@ -36,10 +36,10 @@ def back_up(store: Store, target: Path) -> int:
     return rows
 
 
-def _remove(path: Path) -> None:
-    """Remove a file of SQLite and what belongs to it, if they are there."""
-    for suffix in ("", "-wal", "-shm", "-journal", ".lock"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+def _remove(part: Path) -> None:
+    """Remove what is left of a file that was being made, and what lies beside it."""
+    for left in part.parent.glob(f"{glob.escape(part.name)}*"):
+        left.unlink()
 
 
 def _check_whole(copy: SqliteStore, named: Path) -> int:
@@ -47,13 +47,37 @@ def _check_whole(copy: SqliteStore, named: Path) -> int:
     copy.close()
     if exit_code([each.verdict for each in checked]) == 1:
         wrong = next(each for each in checked if each.verdict.exit_code == 1)
-        raise StoreError(f"{named}: the copy is not right. {wrong.text(False)}")
+        raise DamagedError(f"{named}: it is not right. {wrong.text(False)}")
     return sum(each.verdict.rows for each in checked)
 
 
 def _to_disk(path: Path) -> None:
     with path.open("rb+") as file:
         os.fsync(file.fileno())
+
+
+def _copy(backup: Path, target: Path) -> None:
+    """Copy a backup into a new store with new indexes; it is there only if it is right.
+
+    Indexes hold nothing that is not in the tables, so what is wrong with them is mended here. A backup
+    of an older library is brought up to date.
+    """
+    part = target.with_name(f".{target.name}.part")
+    try:
+        source = SqliteStore(backup)
+        source.backup(part)
+        source.close()
+        store = SqliteStore(part)
+        store.claim()
+        try:
+            store.rebuild_indexes()
+        finally:
+            store.close()
+        _check_whole(SqliteStore(part, readonly=True), backup)
+        _to_disk(part)
+        os.replace(part, target)
+    finally:
+        _remove(part)
 
 
 def bring_back(backup: Path, target: Path) -> list[str]:
@@ -66,10 +90,9 @@ def bring_back(backup: Path, target: Path) -> list[str]:
         raise ParameterError(f"{backup}: there is no such file")
     if target.exists():
         raise OutputError(f"{target}: there is such a file already; move it away first")
-    _check_whole(SqliteStore(backup, readonly=True), backup)
     check_file(target)
     try:
-        shutil.copyfile(backup, target)
+        _copy(backup, target)
         return _begin_anew(target)
     except BaseException:  # a store that goes on where the backup ended would hand out ids again
         _remove(target)

@@ -37,7 +37,7 @@ CARRY = "carry"  # body: pulls, sums, squares, where they are from, and `tested`
 FORWARD = "forward"  # body: pulls, sums, squares of late rewards of an older version, and `tested`
 RETIRE = "retire"  # another version is asked from now on; n: what it is handed, see life.NOTHING
 CLOSE = "close"  # no reward is out any more; nothing will follow
-MARK = "mark"  # a snapshot was saved with this row
+MARK = "mark"  # a snapshot was saved with this row; n: 1 if it is an anchor, which stays
 
 # `tested` says which of the results count in the test of the structure: false for none, else their
 # pulls, sums and squares. Without it all do: what a specification says to begin with, and rows of the

@@ -51,7 +51,7 @@ class OwnerForPages:
             done = self._owner.pause(name, verb == "pause")
         else:
             raise NotFound(f"There is no {verb!r} for an experiment.")
-        await self._owner.written()
+        await self._owner.written(name)
         return done
 
     async def make_token(self, name: str, role: str, experiments: Sequence[str] | None) -> str:

@@ -7,7 +7,8 @@ power could undo. After a commit that failed, the disk says what there is: memor
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import structured_bandits
@@ -26,13 +27,15 @@ from structured_bandits.service.saved_life import digest_of, save_life
 from structured_bandits.service.served import Served, Version, spec_of
 from structured_bandits.service.store import (
     Changes,
+    DamagedError,
     OwnedElsewhereError,
     Saved,
     Store,
     TokenRow,
     VersionRow,
 )
-from structured_bandits.service.writer import Writer
+from structured_bandits.service.tables import UNSEALED
+from structured_bandits.service.writer import Refused, Writer
 
 with needs("The service", extra="serve"):
     import msgspec
@@ -40,6 +43,10 @@ with needs("The service", extra="serve"):
 COST_OF_ROW = 5e-6  # seconds to read and check a row at a restart, besides what the policy takes
 MOST_COST = 1.0  # seconds of replay after which a snapshot is taken
 TRY_AGAIN = 5.0  # seconds for which nothing is written after a second failure
+CONTRADICTED = (
+    "What was to be recorded contradicts rows of the store. It was not recorded, and the experiment has "
+    "stopped. Run `structured-bandits verify`; if it finds damage, restore a backup."
+)
 
 
 class Keeper:
@@ -57,7 +64,9 @@ class Keeper:
         self.stopped: dict[int, str] = {}  # experiments whose policies failed, and why
         self._failed_at: float | None = None
         self._unwritten = Unwritten()
-        self.writer = Writer(store, self._wrote, self._failed)
+        self._refusals: Counter[str | None] = Counter()  # by name; None: what is of no experiment
+        self.unreadable: dict[str, Served] = {}  # stopped, and could not be read again
+        self.writer = Writer(store, self._wrote, self._failed, self._contradicted)
 
     # --- opening and closing
 
@@ -86,15 +95,40 @@ class Keeper:
     def _load(self, begin: bool = True) -> None:
         """Read everything from the store; what was in memory is forgotten.
 
-        With `begin` the logs are to go on, and rows that say so are queued.
+        With `begin` the logs are to go on, and rows that say so are queued. Raises StoreError if the
+        store is damaged.
         """
         self._unwritten = Unwritten()
-        served = {row.id: Served(row) for row in self.store.experiments()}
-        for row in self.store.versions():
-            experiment = served[row.experiment]
-            experiment.versions.append(self._loaded(row, experiment, begin))
+        try:
+            served = {row.id: Served(row) for row in self.store.experiments()}
+            for row in self.store.versions():
+                experiment = served[row.experiment]
+                experiment.versions.append(self._loaded(row, experiment, begin))
+            for name in (each.name for each in served.values() if not each.is_whole()):
+                raise self._damaged(f"the version of {name} that is asked is missing or closed")
+            tokens = [_token(row) for row in self.store.tokens()]
+        except StructuredBanditsError:
+            raise
+        except Exception as error:
+            raise self._damaged(f"{type(error).__name__}: {error}") from error
+        if not self.store.is_sealed():
+            self._warn_of_seal(served.values())
         self.served = {each.name: each for each in served.values()}
-        self.tokens.replace(_token(row) for row in self.store.tokens())
+        self.unreadable = {}
+        self.tokens.replace(tokens)
+
+    def _damaged(self, what: str) -> DamagedError:
+        return DamagedError(
+            f"{self.store.where}: it is damaged ({what}). Run `structured-bandits verify`, and restore "
+            "a backup"
+        )
+
+    def _warn_of_seal(self, served: Iterable[Served]) -> None:
+        """Say at every experiment that what no log covers is not what was written."""
+        warning = f"{UNSEALED[0].upper()}{UNSEALED[1:]}: run `structured-bandits verify`."
+        log("A restart met something unexpected.", what=warning)
+        for each in served:
+            each.warnings.append(warning)
 
     def _loaded(self, row: VersionRow, served: Served, begin: bool) -> Version:
         past = self.past_of(row.id)
@@ -152,6 +186,47 @@ class Keeper:
         else:
             self.recover()
 
+    def _contradicted(self, refused: Refused) -> None:
+        """Stop the experiments of which rows contradict the store; all others go on."""
+        experiment_of = {
+            version.row.id: served.row.id
+            for served in self.served.values()
+            for version in served.versions
+        }
+        parts = self.writer.open.parts(experiment_of)
+        self.writer.open = Changes.joined(
+            part for experiment, part in parts.items() if experiment not in refused
+        )
+        for experiment, error in refused.items():
+            self.metrics.count_failed_commit()
+            log_error("What was to be written contradicts the store.", error)
+            if experiment is None:
+                self._refusals[None] += 1
+                self.tokens.replace(_token(row) for row in self.store.tokens())
+                continue
+            (name,) = (each.name for each in self.served.values() if each.row.id == experiment)
+            self._refusals[name] += 1
+            self._unwritten.forget([row for row, of in experiment_of.items() if of == experiment])
+            self._load_again(self.served.pop(name))
+
+    def _load_again(self, before: Served) -> None:
+        """Read one experiment from the store, stopped; if it was to be made, it is not there."""
+        name, experiment = before.name, before.row.id
+        self.stopped[experiment] = CONTRADICTED
+        try:
+            rows = [row for row in self.store.experiments() if row.id == experiment]
+            for served in map(Served, rows):
+                for row in self.store.versions():
+                    if row.experiment == experiment:
+                        served.versions.append(self._loaded(row, served, begin=False))
+                self.served[name] = served
+        except Exception as error:  # its rows are damaged as well
+            log_error("An experiment could not be read again.", error)
+            self.unreadable[name] = before
+        else:
+            if not rows:
+                del self.stopped[experiment]
+
     def recover(self) -> None:
         """Open the store anew and replay; if that fails, nothing is written until it succeeds."""
         try:
@@ -199,7 +274,7 @@ class Keeper:
         life = version.life
         assert life is not None
         began = time.thread_time()
-        event = life.mark(self.clock.now())
+        event = life.mark(self.clock.now(), anchor)
         self.writer.add(version.row.id, life.take_fresh())
         state = save_life(life)
         saved = Saved(version.row.id, event.seq, digest_of(state), state, anchor)
@@ -207,9 +282,15 @@ class Keeper:
         version.cost, version.snapshot_at = 0.0, event.at
         version.snapshot_cost = time.thread_time() - began
 
-    async def written(self) -> None:
-        """Wait until all that was decided so far is on the disk."""
+    async def written(self, name: str | None = None) -> None:
+        """Wait until all that was decided is on the disk.
+
+        Raises Unavailable if that of the experiment with a name was refused.
+        """
+        before = self._refusals[name]
         await self.writer.wait()
+        if self._refusals[name] != before:
+            raise Unavailable(CONTRADICTED, retry_after=TRY_AGAIN)
 
     @contextmanager
     def changing(self, version: Version, follows: bool = False) -> Iterator[Life]:
@@ -252,6 +333,10 @@ class Keeper:
 
     # --- finding
 
+    def all_there(self) -> list[Served]:
+        """Return all experiments, those that cannot be read included: their numbers are taken."""
+        return [*self.served.values(), *self.unreadable.values()]
+
     def find(self, name: str) -> Served:
         """Return an experiment; raises NotFound."""
         try:
@@ -259,6 +344,8 @@ class Keeper:
         except KeyError:
             if self.refusal is not None:
                 raise Unavailable(self.refusal, retry_after=TRY_AGAIN) from None
+            if name in self.unreadable:
+                raise Unavailable(CONTRADICTED, retry_after=TRY_AGAIN) from None
             raise NotFound(f"There is no experiment {name!r}.") from None
 
 

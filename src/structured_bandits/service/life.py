@@ -439,9 +439,9 @@ class Life:
         """Note that a process took over; the first one may have the key of its request."""
         self._do(kinds.START, at, key=key, body=body_of(content))
 
-    def mark(self, at: int) -> Event:
-        """Note that a snapshot follows."""
-        return self._record(kinds.MARK, at)
+    def mark(self, at: int, anchor: int = 0) -> Event:
+        """Note that a snapshot follows; an anchor is one that decisions are derived from."""
+        return self._record(kinds.MARK, at, n=anchor or None)
 
     # --- the log
 

@@ -43,6 +43,8 @@ def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> messages.Created
     checked_name(name)
     if name in keeper.served:
         return _created_before(keeper.served[name], plain)
+    if name in keeper.unreadable:
+        keeper.find(name)  # which says why
     keeper.check_writable()
     spec = build_spec(plain)
     _check_alarm(spec)
@@ -50,7 +52,7 @@ def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> messages.Created
     begins_with = _start(spec)
     if begins_with is not None:
         _check_horizon(spec, begins_with)
-    experiment = 1 + max((each.row.id for each in keeper.served.values()), default=0)
+    experiment = 1 + max((each.row.id for each in keeper.all_there()), default=0)
     row = _new_row(keeper, experiment, 1, spec)
     served = Served(ExperimentRow(experiment, name, row.id))
     version, life = _begin(keeper, row, spec)
@@ -225,7 +227,7 @@ def _parked(old: Life, spec: Spec) -> Sequence[int]:
 
 
 def _new_row(keeper: Keeper, experiment: int, number: int, spec: Spec) -> VersionRow:
-    versions = [version for each in keeper.served.values() for version in each.versions]
+    versions = [version for each in keeper.all_there() for version in each.versions]
     uid = new_uid()
     return VersionRow(
         id=1 + max((version.row.id for version in versions), default=0),

@@ -274,9 +274,9 @@ class Alarm(Answer):
     """Something that a person should look at.
 
     Kinds: "structure" (refuted), "clock", "horizon" (played beyond it), "read-only", "empty" (no model
-    fits), "replay" (a restart could not derive its decisions again), "stopped" (the policy failed),
-    "waiting" (rewards are not tested, since an older one is missing), "untested" (late rewards are
-    learned, so there is no test of the structure).
+    fits), "replay" (a restart could not derive its decisions again), "stopped" (the policy failed,
+    or rows contradict the store), "waiting" (rewards are not tested, since an older one is missing),
+    "untested" (late rewards are learned, so there is no test of the structure).
     """
 
     kind: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from structured_bandits.service.store import SCHEMA, StoreError
+from structured_bandits.service.store import SCHEMA, DamagedError, StoreError
 
 #: The statements that lead from each schema to the next, for both databases: words in braces as in
-#: `statements.py`. The first schema is 1, so there are none yet.
-STEPS: Mapping[int, Sequence[str]] = {}
+#: `statements.py`. Schema 2 has a seal (`seal.py`), which the store computes once it is there.
+STEPS: Mapping[int, Sequence[str]] = {1: ("INSERT INTO meta VALUES ('seal', '')",)}
 
 
 def statements_from(
@@ -20,7 +20,9 @@ def statements_from(
     ['ALTER TABLE a', 'DROP TABLE b']
     """
     if found is None or not found.isdigit():
-        raise StoreError(f"{where}: it was not made by structured-bandits")
+        raise DamagedError(
+            f"{where}: it does not say its schema; it is damaged, or was not made by structured-bandits"
+        )
     if int(found) > wanted:
         raise StoreError(
             f"{where}: it has schema {found}, and this version of structured-bandits knows {wanted}; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from structured_bandits.service import events as kinds
 from structured_bandits.service.events import OUTCOMES, Event
@@ -26,6 +26,12 @@ class Unwritten:
                 self.lates[version, event.decision] = event
             if event.key is not None:
                 self.keys[version, event.key] = event
+
+    def forget(self, versions: Collection[int]) -> None:
+        """Forget all rows of some versions: they will not be written."""
+        self.outcomes = {at: row for at, row in self.outcomes.items() if at[0] not in versions}
+        self.lates = {at: row for at, row in self.lates.items() if at[0] not in versions}
+        self.keys = {at: row for at, row in self.keys.items() if at[0] not in versions}
 
     def remove(self, changes: Changes) -> None:
         """Forget rows that were written."""

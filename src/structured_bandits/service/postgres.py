@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
 from structured_bandits.extras import needs
 from structured_bandits.service import postgres_statements as pg
+from structured_bandits.service import seal
 from structured_bandits.service import statements as sql
 from structured_bandits.service.migrations import statements_from
 from structured_bandits.service.postgres_connections import Address, Connection
@@ -65,7 +67,10 @@ class PostgresStore(TableStore):
             if not _lock(connection):
                 self._end_silent_owner(connection)
             self._create_or_migrate(connection)
+            read = _reading(connection)
+            before = seal.sum_of(read)
             epoch = int(_first(connection, pg.RAISE_EPOCH))
+            _move_seal(connection, before, seal.sum_of(read))
             connection.execute(pg.FIRST_BEAT)
             connection.execute(own(sql.SET_META), ("owner", owner_name()))
             connection.commit()
@@ -163,6 +168,8 @@ class PostgresStore(TableStore):
             connection.execute(step)
         if steps:
             connection.execute(own(sql.SET_META), ("schema", str(SCHEMA)))
+            sealed = seal.text_of(seal.sum_of(_reading(connection)))
+            connection.execute(own(sql.SET_META), ("seal", sealed))
 
     # --- writing
 
@@ -170,7 +177,9 @@ class PostgresStore(TableStore):
         """Send all but the events at once, then the events by COPY, the faster way for many."""
         with self._writing:
             connection = self._ours()
+            sealing, read = seal.is_sealing(work), _reading(connection)
             try:
+                before = seal.sum_of(read) if sealing else 0
                 with connection.pipeline():
                     check = connection.execute(own(sql.CHECK_EPOCH), (str(self.epoch),))
                     with connection.cursor() as cursor:
@@ -180,6 +189,8 @@ class PostgresStore(TableStore):
                 if check.rowcount != 1:
                     raise self._taken_over()
                 self._copy(connection, dict(work).get(sql.EVENT, []))
+                if sealing:
+                    _move_seal(connection, before, seal.sum_of(read))
                 connection.commit()
             except BaseException as error:
                 self._undo(connection, error)
@@ -218,6 +229,15 @@ class PostgresStore(TableStore):
 
     # --- reading
 
+    def _own_faults(self) -> list[str]:
+        """Return which indexes are missing; pages and their checksums are the server's."""
+        here = {str(row[0]) for row in self._rows(pg.INDEXES)}
+        return [
+            f"the index {name} is missing or cannot be used"
+            for name in pg.NAMES
+            if name not in here
+        ]
+
     def _rows(self, statement: str, *values: Any) -> Rows:
         """Read; once more on a new connection if the old one was lost meanwhile."""
         connection = self._readers.get()
@@ -237,6 +257,18 @@ def _read(connection: Connection, statement: str, values: tuple[Any, ...]) -> Ro
     """Return the rows of a query; in binary: numbers are exact whatever the settings."""
     with connection.cursor(binary=True) as cursor:
         return cursor.execute(own(statement), values).fetchall()
+
+
+def _reading(connection: Connection) -> Callable[[str], Rows]:
+    """Return what reads the rows of a query on a connection, inside of its transaction."""
+    return lambda query: _read(connection, query, ())
+
+
+def _move_seal(connection: Connection, before: int, after: int) -> None:
+    """Let the seal go with sealed rows that were changed."""
+    sealed = seal.moved(_first(connection, own(sql.GET_META), "seal"), before, after)
+    if sealed is not None:
+        connection.execute(own(sql.SET_META), ("seal", sealed))
 
 
 def _first(connection: Connection, statement: str, *values: Any) -> Any:

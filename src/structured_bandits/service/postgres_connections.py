@@ -9,7 +9,7 @@ import warnings
 from typing import Any, NoReturn
 
 from structured_bandits.extras import needs
-from structured_bandits.service.store import StoreError
+from structured_bandits.service.store import ContradictionError, StoreError
 
 with needs("A store in PostgreSQL", extra="postgres"):
     import psycopg
@@ -75,7 +75,8 @@ class Address:
         """Raise an error of the database as ours, in one line; all others as they are."""
         if isinstance(error, psycopg.Error):
             reason = error.diag.message_primary or str(error).partition("\n")[0]
-            raise StoreError(f"{self.where}: {reason}{remedy}") from error
+            kind = ContradictionError if isinstance(error, psycopg.IntegrityError) else StoreError
+            raise kind(f"{self.where}: {reason}{remedy}") from error
         raise error
 
 

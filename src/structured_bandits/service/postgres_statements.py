@@ -37,6 +37,18 @@ INSERT INTO meta VALUES ('heartbeat', {NOW}) ON CONFLICT(key) DO UPDATE SET valu
 RAISE_EPOCH = """
 INSERT INTO meta VALUES ('epoch', '1')
 ON CONFLICT(key) DO UPDATE SET value = (meta.value::bigint + 1)::text RETURNING value"""
+NAMES: tuple[str, ...] = (
+    "meta_pkey",
+    "structure_pkey",
+    "experiment_pkey",
+    "experiment_name_key",
+    "version_pkey",
+)
+NAMES += ("version_uid_key", "version_experiment_number_key", "event_pkey", "snapshot_pkey")
+NAMES += ("token_pkey", "outcome", "late", "start", "request")
+INDEXES = """
+SELECT relname::text FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+WHERE relnamespace = current_schema()::regnamespace AND indisvalid AND indisready"""
 COPY = f"COPY event(version, {sql.COLUMNS}) FROM STDIN"
 
 

@@ -23,7 +23,8 @@ from structured_bandits.service.life import DiffersError, Life
 from structured_bandits.service.saved_life import digest_of, restore_life, saved_content
 from structured_bandits.service.spec import Spec
 from structured_bandits.service.store import (
-    ARCHIVED,
+    CLOSED,
+    KEPT_SNAPSHOTS,
     Saved,
     Store,
     StoreError,
@@ -161,63 +162,136 @@ def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdic
     """Read the log of a version once, and check the chain, the accounting and, if wanted, decisions.
 
     After rows of other code, decisions are derived again from the next anchor on. While a server writes,
-    what is checked is the log up to the last row that `row` knows.
+    what is checked is the log up to the last row that `row` knows. Whatever goes wrong while damaged
+    rows are read is damage.
     """
-    if row.closed == ARCHIVED:
-        return Verdict(0, [], 0, 0, [], archived=True)
-    anchors = {saved.seq: saved for saved in store.snapshots(row.id) if saved.seq <= row.head}
-    life = Life(spec, row.uid)
-    here = code_here()
-    found: list[Damage] = []
-    differs: list[str] = []
-    rows = derived = taken = 0
-    seq, chain = 0, first_link(row.uid)
-    ours = False
-    exact = True  # is the state the one that the writer had, or one with arms as logged?
-    for event in all_events(store, row.id):
-        if event.seq > row.head:
-            found += _surplus(store, row)
-            break
-        found += damages([event], seq, chain)
-        seq, chain = event.seq, event.chain
-        rows += 1
-        if found:
-            continue  # what follows cannot be told apart from damage
+    check = _Check(store, row, spec, decisions)
+    try:
+        check.run()
+    except Exception as error:
+        said = f"what follows row {check.seq} cannot be read: {type(error).__name__}: {error}"
+        check.found.append(Damage(check.seq + 1, said))
+    return check.verdict()
+
+
+class _Check:
+    """The log of a version, which is read row by row."""
+
+    def __init__(self, store: Store, row: VersionRow, spec: Spec, decisions: bool) -> None:
+        self.store, self.row, self.spec, self.decisions = store, row, spec, decisions
+        self.life = Life(spec, row.uid)
+        self.seq, self.chain = 0, first_link(row.uid)
+        self.found: list[Damage] = []
+        self.differs: list[str] = []
+        self.saved: dict[int, Saved] = {}
+        self.marks: list[int] = []
+        self.rows = self.derived = self.taken = 0
+        self.ours = False  # was this row written by the code that runs here?
+        self.exact = True  # is the state the one that the writer had, or one with arms as logged?
+
+    def verdict(self) -> Verdict:
+        """Return what was found."""
+        return Verdict(self.rows, self.found, self.derived, self.taken, self.differs)
+
+    def run(self) -> None:
+        """Read all rows."""
+        self.saved = {each.seq: each for each in self.store.snapshots(self.row.id)}
+        for event in all_events(self.store, self.row.id):
+            if event.seq > self.row.head:
+                self.found += _surplus(self.store, self.row)
+                break
+            self.found += damages([event], self.seq, self.chain)
+            self.seq, self.chain = event.seq, event.chain
+            self.rows += 1
+            if not self.found and not self._apply(
+                event
+            ):  # what follows damage cannot be told from it
+                break
+        if not self.found and not self.differs:
+            self._check_end()
+
+    def _apply(self, event: Event) -> bool:
+        """Check a row that is as it was written; False if those after it mean nothing any more."""
         if event.kind == kinds.START:
-            ours = event.content().get("code") == here
-            exact = exact and ours and not event.content().get("taken")
-            differs += _specified(event, spec)
-        derive = decisions and ours and exact
+            self._check_start(event)
+        derive = self.decisions and self.ours and self.exact
         if event.kind == kinds.ASK:
-            exact = derive
-            derived, taken = derived + derive, taken + (decisions and not derive)
+            self.exact = derive
+            self.derived += derive
+            self.taken += self.decisions and not derive
         try:
-            life.replay(event, derive)
+            self.life.replay(event, derive)
         except Exception as error:
-            differs.append(f"row {event.seq} ({event.kind}): {error}")
-            break
-        saved = anchors.pop(event.seq, None) if event.kind == kinds.MARK else None
-        if saved is not None:
-            try:
-                shown = life_of(spec, row, saved)
-            except FileFormatError as error:
-                if ours or digest_of(saved.state) != saved.digest:
-                    differs.append(f"row {event.seq}: {error}")
-                continue  # what other code has saved need not fit the policy as it is here
-            differs += _compared(life, shown, exact)
-            if decisions and ours and not exact:
-                life, exact = shown, True
-    if not found and not differs:
-        differs += [f"row {each}: it is no mark, but there is a snapshot of it" for each in anchors]
-    if not found and not differs and (seq, chain) != (row.head, row.chain):
-        found.append(Damage(seq, f"the log ends with row {seq}, and row {row.head} was written"))
-    return Verdict(rows, found, derived, taken, differs)
+            self.differs.append(f"row {event.seq} ({event.kind}): {error}")
+            return False
+        if event.kind == kinds.MARK:
+            self._check_mark(event)
+        return True
+
+    def _check_start(self, event: Event) -> None:
+        self.ours = event.content().get("code") == code_here()
+        self.exact = self.exact and self.ours and not event.content().get("taken")
+        self.differs += _specified(event, self.spec)
+
+    def _check_mark(self, event: Event) -> None:
+        """Compare the snapshot of a mark, if it is still there; an anchor must be."""
+        saved = self.saved.get(event.seq)
+        self.marks.append(event.seq)
+        if event.n and (saved is None or not saved.anchor):
+            self.differs.append(
+                f"row {event.seq}: the snapshot that decisions follow from is missing"
+            )
+        if saved is None:
+            return
+        try:
+            shown = life_of(self.spec, self.row, saved)
+        except FileFormatError as error:
+            if self.ours or digest_of(saved.state) != saved.digest:
+                self.differs.append(f"row {event.seq}: {error}")
+            return  # what other code has saved need not fit the policy as it is here
+        self.differs += _compared(self.life, shown, self.exact)
+        if self.decisions and self.ours and not self.exact:
+            self.life, self.exact = shown, True
+
+    def _check_end(self) -> None:
+        """Compare the end of the log with what the store knows of it."""
+        row = self.row
+        self.differs += self._snapshots_amiss()
+        if (self.seq, self.chain) != (row.head, row.chain):
+            said = f"the log ends with row {self.seq}, and row {row.head} was written"
+            self.found.append(Damage(self.seq, said))
+        elif self.life.closed != (row.closed == CLOSED):
+            says, known = ("open", "closed")[self.life.closed], ("open", "closed")[bool(row.closed)]
+            self.differs.append(f"its log says that it is {says}, and the store that it is {known}")
+
+    def _snapshots_amiss(self) -> list[str]:
+        """Return which snapshots are missing: the last ones stay; and which have no mark."""
+        head = self.row.head
+        found = [
+            f"row {each}: it is no mark, but there is a snapshot of it"
+            for each in self.saved
+            if each <= head and each not in self.marks
+        ]
+        beyond = [each for each in self.saved if each > head]
+        if beyond and _goes_on(self.store, self.row):
+            return found  # a server has saved newer ones, and removed older ones for them
+        found += [f"there is a snapshot of row {each}, which was not written" for each in beyond]
+        return found + [
+            f"row {each}: the snapshot that was saved with it is missing"
+            for each in self.marks[-KEPT_SNAPSHOTS:]
+            if each not in self.saved
+        ]
+
+
+def _goes_on(store: Store, row: VersionRow) -> bool:
+    """Return whether a server has written more of a version meanwhile."""
+    now = next((each for each in store.versions() if each.id == row.id), row)
+    return now.head != row.head
 
 
 def _surplus(store: Store, row: VersionRow) -> list[Damage]:
     """Return what is wrong if there are rows after the last one that was written, and no server."""
-    now = next((each for each in store.versions() if each.id == row.id), row)
-    if now.head != row.head:
+    if _goes_on(store, row):
         return []
     return [
         Damage(row.head + 1, f"row {row.head} was the last one that was written, and more follow")

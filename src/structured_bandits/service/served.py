@@ -70,6 +70,10 @@ class Served:
         """The version that is asked."""
         return self.versions[-1]
 
+    def is_whole(self) -> bool:
+        """Return whether there is a version that can be asked."""
+        return bool(self.versions) and self.current.life is not None
+
     @property
     def life(self) -> Life:
         """The state of the version that is asked."""

@@ -1,50 +1,71 @@
 """The store as an SQLite file: no set-up, one machine.
 
 The log is written with `synchronous = FULL`: a commit that has returned outlives a loss of power, as far
-as the disk tells the truth about its own cache. One process owns the file, by a lock on a file beside
-it. Readers open the file read-only, and there is one connection that writes: "database is locked" cannot
+as the disk tells the truth about its own cache. One process owns the file (`file_lock.py`).
+Readers open the file read-only, and there is one connection that writes: "database is locked" cannot
 happen, and the fault of SQLite before 3.51.3 with two connections that reset the write-ahead log
 cannot either.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from structured_bandits.service import seal
 from structured_bandits.service import statements as sql
+from structured_bandits.service.file_lock import FileLock
 from structured_bandits.service.migrations import statements_from
 from structured_bandits.service.sqlite_errors import check_opens, said_by_sqlite, store_errors
-from structured_bandits.service.store import SCHEMA, OwnedElsewhereError, StoreError
-from structured_bandits.service.tables import (
-    PerThread,
-    Rows,
-    TableStore,
-    Work,
-    owner_name,
+from structured_bandits.service.sqlite_faults import (
+    WORDS,
+    build_indexes,
+    faults_of,
+    faults_of_header,
 )
+from structured_bandits.service.store import (
+    SCHEMA,
+    ContradictionError,
+    DamagedError,
+    OwnedElsewhereError,
+    StoreError,
+)
+from structured_bandits.service.tables import PerThread, Rows, TableStore, Work
 
-WORDS = {"int": "INTEGER", "real": "REAL", "bytes": "BLOB", "tail": " WITHOUT ROWID", "lock": ""}
-#: File systems on which locks or the shared memory of the write-ahead log cannot be relied upon.
-NETWORKED = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "glusterfs", "lustre", "ceph"}
-NETWORKED |= {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs"}
+#: What reading raises; the words of SQLite may quote damaged text that is no UTF-8.
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+#: What SQLite says of the machine and not of the file: all other errors of reading are damage.
+OF_THE_MACHINE = {
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_AUTH,
+}
 
 
 class SqliteStore(TableStore):
     """A store in a file; several threads may read it, one at a time may write."""
 
     def __init__(self, path: Path, readonly: bool = False) -> None:
-        self.path = Path(os.path.abspath(path))
+        self.path = Path(os.path.realpath(path))  # the write-ahead log lies beside the file itself
         self.where = str(self.path)
-        self._lock: IO[str] | None = None
+        self._lock: FileLock | None = None
+        self._of_header: list[str] = []
         self._writer: sqlite3.Connection | None = None
         self._readers = PerThread(self._connect_reader)
         if readonly:
             check_opens(self.path, "rb")
+            self._of_header = faults_of_header(self.path)
             self._rows("SELECT name FROM sqlite_master")  # says what is wrong with the file itself
             self._check_readable()
 
@@ -52,14 +73,15 @@ class SqliteStore(TableStore):
 
     def claim(self) -> int:
         """Become the owner of the file, which is made if there is none; return the new epoch."""
-        _refuse_networks(self.path.parent)
         check_opens(self.path, "ab")
-        lock = self.path.with_name(self.path.name + ".lock")
-        with store_errors(lock):
-            self._lock = _locked(lock)
+        with store_errors(self.path):  # no leave for its lock
+            self._lock = FileLock(self.path)
         try:
             with store_errors(self.path):  # no database, or no room for one
                 return self._claimed()
+        except UnicodeDecodeError as error:
+            self.close()
+            raise StoreError(f"{self.path}: {error}") from error
         except BaseException:
             self.close()  # or nobody could try again
             raise
@@ -67,7 +89,10 @@ class SqliteStore(TableStore):
     def _claimed(self) -> int:
         self._open()
         self.epoch = 0  # that of an earlier claim counts no more
-        epoch = int(self._meta("epoch") or 0) + 1
+        found = self._meta("epoch") or "0"
+        if not found.isdecimal():
+            raise DamagedError(f"{self.path}: its epoch is {found!r}; expected a whole number")
+        epoch = int(found) + 1
         self._write([(sql.SET_META, [("epoch", str(epoch))])])
         self.epoch = epoch
         return epoch
@@ -89,7 +114,7 @@ class SqliteStore(TableStore):
             self._writer.close()
             self._writer = None
         if self._lock is not None:
-            self._lock.close()
+            self._lock.release()
             self._lock = None
         self._readers.renew()
 
@@ -126,8 +151,8 @@ class SqliteStore(TableStore):
         """Is there nothing in the file? Raises, before anything is changed, if it is not ours."""
         try:
             tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
-        except sqlite3.DatabaseError as error:
-            raise StoreError(f"{self.path}: {said_by_sqlite(error)}") from None
+        except UNREADABLE as error:
+            raise self._explained(error) from None
         if tables and ("meta",) not in tables:
             raise StoreError(
                 f"{self.path}: it was not made by structured-bandits; name another file"
@@ -138,7 +163,12 @@ class SqliteStore(TableStore):
         connection.execute("BEGIN IMMEDIATE")
         for statement in sql.tables(WORDS):
             connection.execute(statement)
+        self._end_making(connection)
+
+    def _end_making(self, connection: sqlite3.Connection) -> None:
+        """Write the schema of this library and the seal, with which tables are complete."""
         connection.execute(sql.SET_META, ("schema", str(SCHEMA)))
+        connection.execute(sql.SET_META, ("seal", seal.text_of(seal.sum_of(_reading(connection)))))
         connection.execute("COMMIT")
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
@@ -153,8 +183,7 @@ class SqliteStore(TableStore):
         connection.execute("BEGIN IMMEDIATE")
         for step in steps:
             connection.execute(step.format(**WORDS))
-        connection.execute(sql.SET_META, ("schema", str(SCHEMA)))
-        connection.execute("COMMIT")
+        self._end_making(connection)
 
     def _write(self, work: Work) -> None:
         connection = self._writer
@@ -164,15 +193,28 @@ class SqliteStore(TableStore):
             connection.execute("BEGIN IMMEDIATE")
             if self.epoch:
                 self._check_epoch(connection)
-            for statement, rows in work:
-                connection.executemany(statement, rows)
+            self._write_sealed(connection, work)
             connection.execute("COMMIT")
         except BaseException as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.IntegrityError):
+                raise ContradictionError(f"{self.path}: {error}") from error
             if isinstance(error, (sqlite3.Error, OverflowError)):
                 raise StoreError(f"{self.path}: it cannot be written: {error}") from error
             raise
+
+    def _write_sealed(self, connection: sqlite3.Connection, work: Work) -> None:
+        """Execute statements; if they change sealed rows, the seal goes with them."""
+        sealing, read = seal.is_sealing(work), _reading(connection)
+        before = seal.sum_of(read) if sealing else 0
+        for statement, rows in work:
+            connection.executemany(statement, rows)
+        if sealing:
+            found = connection.execute(sql.GET_META, ("seal",)).fetchone()
+            sealed = seal.moved(found and found[0], before, seal.sum_of(read))
+            if sealed is not None:
+                connection.execute(sql.SET_META, ("seal", sealed))
 
     def _check_epoch(self, connection: sqlite3.Connection) -> None:
         check = sql.CHECK_EPOCH.format(**WORDS)
@@ -188,46 +230,30 @@ class SqliteStore(TableStore):
     def _rows(self, statement: str, *values: Any) -> Rows:
         try:
             return self._readers.get().execute(statement, values).fetchall()
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.where}: {said_by_sqlite(error)}") from error
+        except UNREADABLE as error:
+            raise self._explained(error) from error
         except OverflowError:  # a number of more than 64 bits, which is in no row
             return []
 
+    def _explained(self, error: Exception) -> StoreError:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+        kind = StoreError if code & 0xFF in OF_THE_MACHINE else DamagedError
+        said = said_by_sqlite(error) if isinstance(error, sqlite3.Error) else str(error)
+        return kind(f"{self.where}: {said}")
 
-def _locked(path: Path) -> IO[str]:
-    """Lock a file for as long as it is open; say who has it if somebody else does."""
-    file = path.open("a+")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.seek(0)
-        owner = file.read().strip() or "an unknown process"
-        file.close()
-        raise OwnedElsewhereError(
-            f"{path.with_suffix('')}: it is in use by {owner}; one process owns it"
-        ) from None
-    file.truncate(0)
-    file.write(f"{owner_name()}\n")
-    file.flush()
-    return file
+    def _own_faults(self) -> list[str]:
+        return [*self._of_header, *faults_of(self._rows)]
 
-
-def _refuse_networks(folder: Path) -> None:
-    """Raise if a folder lies on a file system over a network, where locks may not hold."""
-    kind = _file_system(folder)
-    if kind in NETWORKED:
-        raise StoreError(
-            f"{folder}: it lies on a network file system ({kind}), on which SQLite's locks do not hold; "
-            "choose a local folder, or PostgreSQL"
-        )
+    def rebuild_indexes(self) -> None:
+        """Make all indexes anew from the rows of the tables; the store must be owned."""
+        if self._writer is None:
+            raise StoreError(f"{self.path}: it is not open for writing")
+        try:
+            build_indexes(self._writer)
+        except sqlite3.Error as error:
+            raise DamagedError(f"{self.path}: its indexes cannot be made anew: {error}") from error
 
 
-def _file_system(folder: Path) -> str | None:
-    """Return the kind of file system of a folder, None where the machine does not say."""
-    try:
-        lines = Path("/proc/self/mounts").read_text().splitlines()
-    except OSError:
-        return None
-    mounts = [line.split() for line in lines]
-    inside = [each for each in mounts if folder.is_relative_to(each[1].replace("\\040", " "))]
-    return max(inside, key=lambda each: len(each[1]))[2] if inside else None
+def _reading(connection: sqlite3.Connection) -> Callable[[str], Rows]:
+    """Return what reads the rows of a query on the connection that writes."""
+    return lambda query: connection.execute(query).fetchall()

@@ -64,6 +64,19 @@ TOKEN = (
 )
 SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
 
+# What play depends on and no log says, by table: it is sealed (`seal.py`). The end of a log is left out
+# as long as its rows are there to tell it.
+SEALED = {
+    "meta": "SELECT key, value FROM meta WHERE key IN ('schema', 'epoch')",
+    "experiment": "SELECT id, name, current FROM experiment",
+    "version": (
+        "SELECT id, experiment, number, uid, spec, structure, made_at, closed, "
+        "CASE closed WHEN 2 THEN head END, CASE closed WHEN 2 THEN chain END FROM version"
+    ),
+    "token": "SELECT id, name, hash, role, experiments, made_at, revoked_at FROM token",
+}
+SEALING = {EXPERIMENT, VERSION, CLOSED, TOKEN, SET_META}  # statements that change such rows
+
 # Reading.
 GET_META = "SELECT value FROM meta WHERE key = ?"
 EXPERIMENTS = "SELECT id, name, current FROM experiment ORDER BY id"
@@ -85,5 +98,9 @@ LAST_START = (  # looked up by itself: SQLite would else read the log backwards,
 )
 SNAPSHOTS = (
     "SELECT version, seq, digest, state, anchor FROM snapshot WHERE version = ? ORDER BY seq DESC"
+)
+STRANGERS = (  # rows of versions that are not there
+    "SELECT version FROM event WHERE version NOT IN (SELECT id FROM version) "
+    "UNION SELECT version FROM snapshot WHERE version NOT IN (SELECT id FROM version) ORDER BY 1"
 )
 TOKENS = "SELECT id, name, hash, role, experiments, made_at, revoked_at FROM token ORDER BY made_at"

@@ -7,14 +7,14 @@ when another process takes over: a process that was replaced cannot write any mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.service.events import Event
 
-SCHEMA = 1
+SCHEMA = 2
 KEPT_SNAPSHOTS = 3  # of each version; besides those that follow a change of the code
 OPEN, CLOSED, ARCHIVED = (
     0,
@@ -30,6 +30,14 @@ class StoreError(StructuredBanditsError):
 
 class OwnedElsewhereError(StoreError):
     """Another process owns the store."""
+
+
+class DamagedError(StoreError):
+    """What the store holds is not what was written."""
+
+
+class ContradictionError(StoreError):
+    """What was to be written contradicts a row that is there; nothing of the transaction was written."""
 
 
 class ExperimentRow(NamedTuple):
@@ -100,6 +108,43 @@ class Changes:
         """Return the versions whose rows and snapshots leave the store."""
         return [(version,) for state, version in self.closed if state == ARCHIVED]
 
+    def parts(self, experiment_of: Mapping[int, int]) -> dict[int | None, Changes]:
+        """Return the changes of each experiment by itself; under None those of none, such as tokens.
+
+        `experiment_of` says which experiment a version belongs to that is in the store already.
+        """
+        owner = {**experiment_of, **{row.id: row.experiment for row in self.versions}}
+        parts: dict[int | None, Changes] = {}
+
+        def part(experiment: int | None) -> Changes:
+            return parts.setdefault(experiment, Changes())
+
+        for row in self.experiments:
+            part(row.id).experiments.append(row)
+        bodies = dict(self.structures)
+        for version in self.versions:
+            found = part(version.experiment)
+            found.versions.append(version)
+            found.structures.append((version.structure, bodies[version.structure]))
+        for event in self.events:
+            part(owner[event[0]]).events.append(event)
+        for closed in self.closed:
+            part(owner[closed[1]]).closed.append(closed)
+        for saved in self.snapshots:
+            part(owner[saved.version]).snapshots.append(saved)
+        if self.tokens:
+            part(None).tokens += self.tokens
+        return parts
+
+    @classmethod
+    def joined(cls, parts: Iterable[Changes]) -> Changes:
+        """Return all changes of several parts."""
+        whole = cls()
+        for part in parts:
+            for name, rows in vars(part).items():
+                getattr(whole, name).extend(rows)
+        return whole
+
     def heads(self) -> dict[int, tuple[int, bytes]]:
         """Return the last row of each version: its number and hash."""
         return {version: (event.seq, event.chain) for version, event in self.events}
@@ -136,6 +181,12 @@ class Store(Protocol):
         Raises as `commit` does: an owner who has nothing to write hears here that it was replaced.
         """
 
+    def is_sealed(self) -> bool:
+        """Return whether experiments, versions and tokens are what was written (`seal.py`)."""
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the database itself, in sentences."""
+
     def experiments(self) -> list[ExperimentRow]:
         """Return all experiments."""
 
@@ -168,7 +219,13 @@ class Store(Protocol):
 
 
 def all_events(store: Store, version: int, after: int = 0) -> Iterator[Event]:
-    """Yield all rows of a version after number `after`, a page at a time."""
+    """Yield all rows of a version after number `after`, a page at a time.
+
+    Raises DamagedError if their numbers do not rise: a damaged table may lead back to its beginning.
+    """
     while page := store.events(version, after):
-        yield from page
-        after = page[-1].seq
+        for event in page:
+            if event.seq <= after:
+                raise DamagedError(f"row {event.seq} follows row {after}")
+            after = event.seq
+            yield event

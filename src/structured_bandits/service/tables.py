@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Protocol, TypeVar
 
+from structured_bandits.service import seal
 from structured_bandits.service import statements as sql
 from structured_bandits.service.events import Event
 from structured_bandits.service.migrations import statements_from
@@ -23,6 +24,7 @@ from structured_bandits.service.store import (
     KEPT_SNAPSHOTS,
     PAGE,
     Changes,
+    DamagedError,
     ExperimentRow,
     Saved,
     StoreError,
@@ -30,6 +32,7 @@ from structured_bandits.service.store import (
     VersionRow,
 )
 
+UNSEALED = "what is known of experiments, versions and tokens is not what was written"
 HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs, which UTF-8 does not have
 Rows = list[tuple[Any, ...]]
 Work = list[tuple[str, Rows]]  # statements, each with the rows for which it is executed
@@ -53,13 +56,43 @@ class TableStore(ABC):
         """Write everything or nothing, and wait until the disk has it."""
         self._write([(statement, rows) for statement, rows in work_of(changes) if rows])
 
+    @abstractmethod
+    def _own_faults(self) -> list[str]:
+        """Return what is wrong with the pages and the indexes of the database."""
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the database itself, in sentences."""
+        found = self._own_faults()
+        if not self.is_sealed():
+            found.append(UNSEALED)
+        strangers = [str(row[0]) for row in self._rows(sql.STRANGERS)]
+        if strangers:
+            found.append(f"there are rows of versions that are not there: {', '.join(strangers)}")
+        return found
+
+    def is_sealed(self) -> bool:
+        """Return whether experiments, versions and tokens are what was written.
+
+        A server may write meanwhile, so what does not fit is read again if the seal has changed.
+        """
+        while True:
+            said = self._meta("seal")
+            if said == seal.text_of(seal.sum_of(self._rows)):
+                return True
+            if said == self._meta("seal"):
+                return False
+
     def _check_readable(self) -> None:
         """Raise if it cannot be read as a store of this library."""
         try:
-            found = self._meta("schema")
+            found, sealed = self._meta("schema"), self._meta("seal")
         except StoreError as error:  # no such table, or no leave to read it
-            raise StoreError(f"{error}; perhaps it was not made by structured-bandits") from None
+            raise type(error)(f"{error}; perhaps it was not made by structured-bandits") from None
+        if sealed and sealed.partition(":")[0] != found:
+            raise DamagedError(f"{self.where}: its seal is not of its schema, {found}")
         if statements_from(self.where, found):
+            for fault in self._own_faults():
+                raise DamagedError(f"{self.where}: {fault}")
             raise StoreError(
                 f"{self.where}: an older version has written it; `serve` brings it up to date"
             )

@@ -5,7 +5,9 @@ answered when the transaction with its rows is on the disk. Under load many requ
 the disk; a lone request waits for nobody.
 
 A commit that fails is final: it is never tried again, because after a failed write nobody knows what the
-disk has. All that wait for it, or for what followed, are told so.
+disk has. All that wait for it, or for what followed, are told so. Only if the database says that what
+was to be written contradicts a row that is there, it is known that nothing was written: then each
+experiment is written by itself, and those that are refused are handed to the owner.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from structured_bandits.service.events import Event
 from structured_bandits.service.problems import Unavailable
-from structured_bandits.service.store import Changes, Store
+from structured_bandits.service.store import Changes, ContradictionError, Store
+
+Refused = dict[int | None, ContradictionError]  # by experiment; None: what belongs to none
 
 MOST_QUEUED = 20_000  # rows; more are refused until the disk has caught up
 
@@ -30,10 +34,12 @@ class Writer:
         store: Store,
         wrote: Callable[[Changes, float], None],
         failed: Callable[[BaseException], None],
+        refused: Callable[[Refused], None],
     ) -> None:
         self._store = store
         self._wrote = wrote  # called with what was written, and the seconds that it took
         self._failed = failed
+        self._refused = refused  # called with the experiments of which nothing was written
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self.open = Changes()  # what the next transaction will write
         self._open_future: asyncio.Future[None] | None = None
@@ -100,11 +106,11 @@ class Writer:
         self._writing, self.open = self.open, Changes()
         self._writing_future, self._open_future = self._open_future, None
         loop = asyncio.get_running_loop()
-        done = loop.run_in_executor(self._thread, _timed, self._store, self._writing)
+        done = loop.run_in_executor(self._thread, _commit, self._store, self._writing)
         generation = self._generation
         done.add_done_callback(lambda finished: self._end(finished, generation))
 
-    def _end(self, finished: asyncio.Future[float], generation: int) -> None:
+    def _end(self, finished: asyncio.Future[tuple[float, Refused]], generation: int) -> None:
         error = finished.exception()
         if generation != self._generation:
             return
@@ -113,12 +119,18 @@ class Writer:
         if error is not None or changes is None:
             self.fail(error or RuntimeError("nothing was written"), future)
             return
-        self._wrote(changes, finished.result())
+        seconds, refused = finished.result()
+        self._wrote(changes, seconds)
+        if refused:
+            self._refused(refused)
         if future is not None and not future.done():
             future.set_result(None)
         if len(self.open):
             self.written()  # a transaction needs somebody to wait for it, even if nobody does
             self._begin()
+        elif self._open_future is not None:  # what it was for has been refused
+            self._open_future.set_result(None)
+            self._open_future = None
 
     def fail(self, error: BaseException, future: asyncio.Future[None] | None = None) -> None:
         """Tell all that wait that this may not have been written; then tell the owner.
@@ -141,10 +153,20 @@ class Writer:
         self._failed(error)
 
 
-def _timed(store: Store, changes: Changes) -> float:
+def _commit(store: Store, changes: Changes) -> tuple[float, Refused]:
+    """Write changes; return the seconds that it took, and why experiments were refused."""
     began = time.perf_counter()
-    store.commit(changes)
-    return time.perf_counter() - began
+    refused: Refused = {}
+    try:
+        store.commit(changes)
+    except ContradictionError:
+        experiment_of = {row.id: row.experiment for row in store.versions()}
+        for experiment, part in changes.parts(experiment_of).items():
+            try:
+                store.commit(part)
+            except ContradictionError as error:
+                refused[experiment] = error
+    return time.perf_counter() - began, refused
 
 
 def _look_at(future: asyncio.Future[None]) -> None:

@@ -52,16 +52,18 @@ ALARMS = {
     "replay": Meaning(
         "The restart met something unexpected",
         "The log is complete and all rewards count; decisions that this program would not have made "
-        "were kept as they were logged. After an upgrade this is expected.",
+        "were kept as they were logged. After an upgrade this is expected. Or the store is damaged; "
+        "then the text says so.",
         "If there was no upgrade, run structured-bandits verify.",
         urgent=False,
     ),
     "stopped": Meaning(
-        "The policy failed",
-        "It could not take in what came, so this experiment hands out no decisions and accepts no "
-        "rewards. What was acknowledged before is safe, and other experiments go on.",
-        "Begin a new version with another policy or structure, which carries the rewards over. A "
-        "restart tries the same policy once more.",
+        "The experiment has stopped",
+        "Its policy could not take in what came, or its rows in the store are damaged; the text says "
+        "which. It hands out no decisions and accepts no rewards. Other experiments go on.",
+        "If the policy failed, begin a new version with another policy or structure, which carries the "
+        "rewards over; a restart tries the same policy once more. If the store is damaged, run "
+        "structured-bandits verify.",
     ),
     "waiting": Meaning(
         "A missing reward holds back the test of the structure",
