@@ -111,13 +111,38 @@ def test_a_file_with_two_names_is_refused_after_its_server_has_ended_too(tmp_pat
             StoreError, match=r"the file has 2 names \(hard links\).*structured-bandits backup"
         ):
             SqliteStore(path).claim()
+        with pytest.raises(StoreError, match=r"the file has 2 names"):
+            SqliteStore(path, readonly=True)
+    (tmp_path / "other.db").unlink()
     copy = tmp_path / "copy.db"
     back_up(SqliteStore(shop.path, readonly=True), copy)
     SqliteStore(copy, readonly=True).close()
-    (tmp_path / "other.db").unlink()
     shop.begin()
     assert shop.life().agent.rewards == 3
     shop.close()
+
+
+def test_who_reads_a_file_by_another_name_is_refused_too(tmp_path: Path) -> None:
+    """A backup by the name of a hard link had 12 rows of 92, and was said to be right."""
+    shop = Shop(tmp_path)
+    shop.create(SPEC)
+    os.link(shop.path, tmp_path / "other.db")
+    play(shop, 2)
+    with pytest.raises(StoreError, match=r"other\.db: the file has 2 names"):
+        SqliteStore(tmp_path / "other.db", readonly=True)
+    shop.drop()
+
+
+def test_hard_links_are_refused_on_every_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were on Linux only, where the store itself can be locked, too."""
+    shop = Shop(tmp_path)
+    shop.close()
+    os.link(shop.path, tmp_path / "other.db")
+    monkeypatch.setattr("structured_bandits.service.file_lock.sys.platform", "darwin")
+    with pytest.raises(StoreError, match="the file has 2 names"):
+        SqliteStore(shop.path).claim()
 
 
 def test_a_link_finds_the_write_ahead_log_of_its_file(tmp_path: Path) -> None:

@@ -329,6 +329,8 @@ def _restore_settled(
     together = _told_together(agent, waiting.get("together", []))
     if np.isin([*ids, *together], np.asarray(agent._pending.ids)).any():
         raise ValueError("waiting rewards: decisions whose reward is out")
+    if np.isin([*together], ids).any():
+        raise ValueError("waiting rewards: a decision that waits alone and together with others")
     count = settled.pulls + np.bincount(arms, minlength=len(settled.pulls))
     for seen in together.values():
         count += seen.pulls

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from structured_bandits.errors import OutputError, ParameterError
@@ -12,7 +14,7 @@ from structured_bandits.service.checking import check_store, exit_code
 from structured_bandits.service.messages import NewVersion
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.sqlite import SqliteStore
-from structured_bandits.service.store import DamagedError, Store
+from structured_bandits.service.store import DamagedError, Store, StoreError
 from structured_bandits.writing import check_file
 
 
@@ -27,19 +29,45 @@ def back_up(store: Store, target: Path) -> int:
     check_file(target)
     part = target.with_name(f".{target.name}.part")
     try:
-        store.backup(part)
-        rows = _check_whole(SqliteStore(part, readonly=True), target)
+        with _named(part, target, store.path):
+            store.backup(part)
+            rows = _check_whole(SqliteStore(part, readonly=True), store.path)
         _to_disk(part)
         os.replace(part, target)
     finally:
-        _remove(part)
+        _remove_part(part)
     return rows
 
 
-def _remove(part: Path) -> None:
-    """Remove what is left of a file that was being made, and what lies beside it."""
-    for left in part.parent.glob(f"{glob.escape(part.name)}*"):
-        left.unlink()
+@contextmanager
+def _named(part: Path, target: Path, source: Path) -> Iterator[None]:
+    """Say of a file what the user calls it, and not its hidden name until it is whole.
+
+    What is damaged is so in the source; what cannot be written is the target.
+    """
+    try:
+        yield
+    except StoreError as error:
+        named = source if isinstance(error, DamagedError) else target
+        raise type(error)(str(error).replace(str(part), str(named))) from error
+
+
+#: What SQLite lays beside a file: rows that belong into it or out of it, and the index of the first.
+LOGS = ("-wal", "-journal")
+SIDES = (*LOGS, "-shm")
+
+
+def _remove(path: Path) -> None:
+    """Remove a file that was being made and what was laid beside it, and nothing else."""
+    for name in (path.name, *(f"{path.name}{side}" for side in SIDES), f"{path.name}.lock"):
+        path.with_name(name).unlink(missing_ok=True)
+
+
+def _remove_part(part: Path) -> None:
+    """Remove a file under its hidden name, with the copy that bringing it up to date has made."""
+    _remove(part)
+    for copy in part.parent.glob(f"{glob.escape(part.name)}.schema-*"):
+        copy.unlink()
 
 
 def _check_whole(copy: SqliteStore, named: Path) -> int:
@@ -64,20 +92,21 @@ def _copy(backup: Path, target: Path) -> None:
     """
     part = target.with_name(f".{target.name}.part")
     try:
-        source = SqliteStore(backup)
-        source.backup(part)
-        source.close()
-        store = SqliteStore(part)
-        store.claim()
-        try:
-            store.rebuild_indexes()
-        finally:
-            store.close()
-        _check_whole(SqliteStore(part, readonly=True), backup)
+        with _named(part, target, backup):
+            source = SqliteStore(backup)
+            source.backup(part)
+            source.close()
+            store = SqliteStore(part)
+            store.claim()
+            try:
+                store.rebuild_indexes()
+            finally:
+                store.close()
+            _check_whole(SqliteStore(part, readonly=True), backup)
         _to_disk(part)
         os.replace(part, target)
     finally:
-        _remove(part)
+        _remove_part(part)
 
 
 def bring_back(backup: Path, target: Path) -> list[str]:
@@ -90,6 +119,11 @@ def bring_back(backup: Path, target: Path) -> list[str]:
         raise ParameterError(f"{backup}: there is no such file")
     if target.exists():
         raise OutputError(f"{target}: there is such a file already; move it away first")
+    for left in (target.with_name(f"{target.name}{log}") for log in LOGS):
+        if left.exists() and left.stat().st_size:  # SQLite would play it into the store
+            raise OutputError(
+                f"{left}: it holds rows of a store that was here; move it away, with that store"
+            )
     check_file(target)
     try:
         _copy(backup, target)

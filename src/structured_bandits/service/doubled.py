@@ -28,10 +28,11 @@ def check_doubled(body: bytes) -> None:
 
 
 def _checked(pairs: list[tuple[str, Any]]) -> None:
-    keys = {key for key, _ in pairs}
-    if len(keys) < len(pairs):
-        twice = next(key for key in keys if [each for each, _ in pairs].count(key) > 1)
-        raise Malformed(f"The key {twice[:100]!r} is given twice in an object.")
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise Malformed(f"The key {key[:100]!r} is given twice in an object.")
+        seen.add(key)
 
 
 _read = json.JSONDecoder(

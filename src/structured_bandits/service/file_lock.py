@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -34,23 +35,25 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         mounts = _mounts()
         _refuse_networks(path.parent, mounts)
-        if str(path) in mounts:
-            raise StoreError(
-                f"{path}: it is mounted as a single file, and its write-ahead log would not lie beside "
-                "it under its other name; mount its folder instead"
-            )
+        _refuse_mounted(path, mounts)
         self._held: list[int] = []
         try:
             self._lock_beside(path)
             if sys.platform == "linux":
                 self._lock_itself(path)
+            _refuse_links(path)
         except BaseException:
             self.release()
             raise
 
     def _lock_beside(self, path: Path) -> None:
         beside = path.with_name(path.name + ".lock")
-        self._held.append(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
+        try:
+            self._held.append(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
+        except IsADirectoryError:
+            raise StoreError(
+                f"{beside}: it is a folder; the lock of the store goes there"
+            ) from None
         if not _lock(self._held[0]):
             owner = os.read(self._held[0], 1000).decode(errors="replace").strip()
             raise _owned(path, owner or "an unknown process")
@@ -61,17 +64,34 @@ class FileLock:
         self._held.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
         if not _lock(self._held[1]):
             raise _owned(path, "a process that knows it by another name")
-        names = os.fstat(self._held[1]).st_nlink
-        if names > 1:
-            raise StoreError(
-                f"{path}: the file has {names} names (hard links), and its write-ahead log lies beside "
-                "only one of them. Remove the others; for a copy, use `structured-bandits backup`"
-            )
 
     def release(self) -> None:
         """Let other processes have the file."""
         while self._held:
             os.close(self._held.pop())
+
+
+def check_one_name(path: Path) -> None:
+    """Raise if a file is known by another name, beside which its newest rows may lie."""
+    _refuse_mounted(path, _mounts())
+    _refuse_links(path)
+
+
+def _refuse_mounted(path: Path, mounts: dict[str, str]) -> None:
+    if str(path) in mounts:
+        raise StoreError(
+            f"{path}: it is mounted as a single file, and its write-ahead log would not lie beside "
+            "it under its other name; mount its folder instead"
+        )
+
+
+def _refuse_links(path: Path) -> None:
+    names = path.stat().st_nlink if path.exists() else 1
+    if names > 1:
+        raise StoreError(
+            f"{path}: the file has {names} names (hard links), and its write-ahead log lies beside "
+            "only one of them. Remove the others; for a copy, use `structured-bandits backup` then"
+        )
 
 
 def _lock(file: int) -> bool:
@@ -105,4 +125,9 @@ def _mounts() -> dict[str, str]:
     except OSError:
         return {}
     parts = [line.split() for line in lines]
-    return {place.replace("\\040", " "): kind for _, place, kind, *_ in parts}
+    return {_plain(place): kind for _, place, kind, *_ in parts}
+
+
+def _plain(place: str) -> str:
+    r"""Return a path that the system has written with its blanks as numbers, such as \040."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), place)

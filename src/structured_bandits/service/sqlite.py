@@ -18,7 +18,7 @@ from typing import Any
 
 from structured_bandits.service import seal
 from structured_bandits.service import statements as sql
-from structured_bandits.service.file_lock import FileLock
+from structured_bandits.service.file_lock import FileLock, check_one_name
 from structured_bandits.service.migrations import statements_from
 from structured_bandits.service.sqlite_errors import check_opens, said_by_sqlite, store_errors
 from structured_bandits.service.sqlite_faults import (
@@ -65,6 +65,7 @@ class SqliteStore(TableStore):
         self._readers = PerThread(self._connect_reader)
         if readonly:
             check_opens(self.path, "rb")
+            check_one_name(self.path)
             self._of_header = faults_of_header(self.path)
             self._rows("SELECT name FROM sqlite_master")  # says what is wrong with the file itself
             self._check_readable()
@@ -123,6 +124,10 @@ class SqliteStore(TableStore):
 
     def backup(self, target: Path) -> None:
         """Copy the whole file as it is after the last commit, while it is in use."""
+        tables = self._rows("SELECT name FROM sqlite_master")
+        self._check_ours(tables)
+        if not tables:
+            raise StoreError(f"{self.path}: it is empty; name a store, or a backup of one")
         check_opens(target, "ab")
         copy = sqlite3.connect(target)
         try:
@@ -153,11 +158,14 @@ class SqliteStore(TableStore):
             tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
         except UNREADABLE as error:
             raise self._explained(error) from None
+        self._check_ours(tables)
+        return not tables
+
+    def _check_ours(self, tables: Rows) -> None:
         if tables and ("meta",) not in tables:
             raise StoreError(
                 f"{self.path}: it was not made by structured-bandits; name another file"
             )
-        return not tables
 
     def _create(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")

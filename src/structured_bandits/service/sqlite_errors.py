@@ -47,5 +47,8 @@ def store_errors(path: Path) -> Iterator[None]:
 
 def check_opens(path: Path, mode: str) -> None:
     """Raise, in the words of the system, if a file does not open: "rb", or "ab", which makes it."""
-    with store_errors(path), path.open(mode):
-        pass
+    with store_errors(path):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise StoreError(f"{path}: it is no ordinary file; name one that `serve` has made")
+        with path.open(mode):
+            pass
