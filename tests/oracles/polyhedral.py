@@ -367,6 +367,7 @@ def box(game: Game, level: Real) -> tuple[list[Any], list[Any]]:
 def sucb(pieces: Pieces, rewards: Tape, horizon: int, alpha: float) -> Trace:
     """The best arm of the most optimistic model; if there is none, the highest upper end."""
     game = Game(len(rewards), rewards)
+    known = knows_its_best_mean(pieces)
     for t in range(1, horizon + 1):
         level = real(exact(alpha)) * log(t)
         low, high = box(game, level)
@@ -376,9 +377,8 @@ def sucb(pieces: Pieces, rewards: Tape, horizon: int, alpha: float) -> Trace:
             note(game.trace, gaps.values())
             tied = [i for i, gap in gaps.items() if gap <= SAME]
             game.trace.ties += len(tied) > 1
-            known = of_known_mean(pieces, low, high, max(values.values()))
-            if min(tied) in known:
-                game.pull(min(known, key=lambda i: (game.counts[i], i)))
+            if known:
+                game.pull(min(values, key=lambda i: (game.counts[i], i)))
             else:
                 game.pull(min(tied))
         else:
@@ -387,20 +387,17 @@ def sucb(pieces: Pieces, rewards: Tape, horizon: int, alpha: float) -> Trace:
     return game.trace
 
 
-def of_known_mean(pieces: Pieces, low: Numbers, high: Numbers, value: Any) -> set[int]:
-    """The arms that own a model inside, in a piece of many models that all give them this mean."""
-    found = set()
-    for r, s in inside(pieces, low, high):
-        piece = r._replace(strict=[])
-        moves = [top(mu, piece) + top(-mu, piece) for mu in r.means]
-        if (
-            s > 0
-            and any(moves)
-            and moves[r.arm] == 0
-            and abs(top(r.means[r.arm], r) - value) <= SAME
-        ):
-            found.add(r.arm)
-    return found
+def knows_its_best_mean(pieces: Pieces) -> bool:
+    """Whether all cells give their arm one and the same mean, each in a piece of many models."""
+    arms = len(pieces[0].slopes)
+    known = set()
+    for r, s in inside(pieces, [-math.inf] * arms, [math.inf] * arms):
+        if s > 0:
+            piece = r._replace(strict=[])
+            moves = [top(mu, piece) + top(-mu, piece) for mu in r.means]
+            fixed = any(moves) and moves[r.arm] == 0
+            known.add(top(r.means[r.arm], piece) if fixed else None)
+    return len(known) == 1 and None not in known
 
 
 def sae(pieces: Pieces, rewards: Tape, horizon: int, alpha: float, beta: float) -> Trace:

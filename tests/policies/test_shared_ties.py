@@ -25,9 +25,13 @@ STRUCTURES: dict[str, Any] = {
     "closed form, neighbours": NEAR,
     "concave": CONCAVE,
     "scaled": sb.scaled(KNOWN, [0.5, 0.5, 0.5]),
-    "with a shape that fixes no mean": sb.union([KNOWN, sb.unimodal(3)]),
-    "with a single model": sb.union([KNOWN, sb.FiniteStructure([[0.25, 0.75, 0.5]])]),
+    "with a shape that has other best means": sb.union([KNOWN, sb.unimodal(3)]),
+    "with a single model, which fixes none": sb.union(
+        [KNOWN, sb.FiniteStructure([[0.25, 0.75, 0.5]])]
+    ),
     "product": sb.product([KNOWN, sb.mixtures([[0.25, 0.5], [0.5, 0.25]])]),
+    "product with a table": sb.product([KNOWN, sb.FiniteStructure([[0.25, 0.75], [0.75, 0.5]])]),
+    "product of two": sb.product([KNOWN, KNOWN]),
     "equations that fix a mean": sb.PolyhedralStructure(
         [
             sb.Polytope(
@@ -59,7 +63,7 @@ def means_of(structure: Any, seed: int) -> list[float]:
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_the_arms_are_those_of_the_oracle(name: str) -> None:
-    """The oracle finds fixed means by exact linear programs, on all pieces."""
+    """The oracle finds by exact linear programs whether all cells have the same best mean."""
     structure = STRUCTURES[name]
     pieces = [naive.Polytope(*map(_plain, piece.arrays())) for piece in structure.polytopes]
     for seed in range(2):

@@ -20,7 +20,7 @@ from structured_bandits.policies.base import StructuredPolicy
 from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.protocol import Seen
 from structured_bandits.structures.highest import highest_means
-from structured_bandits.structures.shared_ties import fixes_mean
+from structured_bandits.structures.shared_ties import knows_best_mean
 
 
 def optimistic_arm(
@@ -28,7 +28,7 @@ def optimistic_arm(
 ) -> int:
     """Return the allowed arm with the highest mean that it may have, the lowest arm on ties.
 
-    Of arms that tie because the structure fixes the best mean, and not whose it is, it is the least
+    Of arms that tie because the structure says what the best mean is, and not whose, it is the least
     pulled. The arm's own bound counts pending pulls as `assumed`, so that they spread over the arms;
     models are held against what was `seen` alone.
     """
@@ -37,7 +37,9 @@ def optimistic_arm(
     _, highest = ahead.intervals(pulls, seen.sums + assumed.sums)
     bounds = np.minimum(highest, _by_models(policy, state, t, seen, allowed))
     bounds = np.where(allowed, bounds, -math.inf)
-    if isinstance(policy, StructuredPolicy) and fixes_mean(policy.structure.cells, bounds.max()):
+    if isinstance(policy, StructuredPolicy) and knows_best_mean(
+        policy.structure.cells, bounds.max()
+    ):
         tied = bounds >= bounds.max() - TOLERANCE
         return int(np.where(tied, pulls, np.iinfo(np.int64).max).argmin())
     return int(bounds.argmax())

@@ -34,6 +34,7 @@ from structured_bandits.structures.polyhedral.certificates import (
     Certificates,
     ends_of,
 )
+from structured_bandits.structures.polyhedral.difference_cells import common_mean
 from structured_bandits.structures.polyhedral.least_squares import fitting_cell, fitting_piece
 from structured_bandits.structures.polyhedral.plans import bounded_length
 from structured_bandits.structures.polyhedral.polytope import Polytope
@@ -91,7 +92,7 @@ class PolytopeCells(SpanCells):
         ]
         self.best: Ints = np.array([cell.arm for cell in self.cells], dtype=np.int64)
         fixed = [fixed_means(piece) for piece in self.pieces]
-        self.fixed: Floats = np.array([fixed[cell.piece][cell.arm] for cell in self.cells])
+        self.best_mean = common_mean([fixed[cell.piece][cell.arm] for cell in self.cells])
         self._rising = np.argsort(self.best, kind="stable")  # the cells by their arms
         self._of_arm = [np.flatnonzero(self.best == arm) for arm in range(self.arm_count())]
 

@@ -35,7 +35,7 @@ class _DifferenceCells(NamedTuple):
     floor: Floats  # pieces: the best mean is at least this
     piece: Ints  # of each cell
     best: Ints  # of each cell
-    fixed: Floats  # of each cell: the best mean if the piece fixes it, else -inf
+    best_mean: float  # of all models; -inf if it is not the same in all
     tie: float
 
 
@@ -57,7 +57,7 @@ class DifferenceCells(Record, SpanCells, _DifferenceCells):
             low.max(axis=1),
             np.ascontiguousarray(number),
             np.ascontiguousarray(arm),
-            fixed_means(low, high)[number, arm],
+            common_mean(fixed_means(low, high)[number, arm]),
             TOLERANCE,
         )
 
@@ -104,6 +104,12 @@ def fixed_means(low: Floats, high: Floats) -> Floats:
     """Return the means that pieces fix, -inf for others; a single model fixes none (pieces x arms)."""
     wide = high - low > TOLERANCE
     return np.where(wide | ~wide.any(axis=1, keepdims=True), -np.inf, high)
+
+
+def common_mean(means: Sequence[float] | Floats) -> float:
+    """Return the mean that all cells fix; -inf if one fixes none, or another one."""
+    low, high = float(min(means)), float(max(means))
+    return high if math.isfinite(low) and high - low <= TOLERANCE else -math.inf
 
 
 def difference_cells(pieces: Sequence[Polytope]) -> DifferenceCells | None:

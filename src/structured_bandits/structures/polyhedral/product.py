@@ -28,7 +28,10 @@ from structured_bandits.structures.base import (
     warn_if_outside,
 )
 from structured_bandits.structures.finite.cells import FiniteCells
-from structured_bandits.structures.polyhedral.difference_cells import difference_cells
+from structured_bandits.structures.polyhedral.difference_cells import (
+    common_mean,
+    difference_cells,
+)
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure, mean_ranges
 from structured_bandits.structures.questions import ModelLines, forget_history
@@ -76,16 +79,13 @@ class ProductCells(SpanCells):
         spans = self._spans(Box(-free, free), self.fresh_notes())
         self._cells = [each for each, span in zip(every, spans, strict=True) if span != EMPTY]
         self.best: Ints = np.array([arm for _, _, arm in self._cells], dtype=np.int64)
-        self.fixed: Floats = np.array([self._fixed_mean(*each[:2]) for each in self._cells])
+        self.best_mean = common_mean(
+            [getattr(self.groups[number], "best_mean", -math.inf) for number, _, _ in self._cells]
+        )
 
     def arm_count(self) -> int:
         """Return the number of arms of all groups."""
         return self._arms
-
-    def _fixed_mean(self, number: int, cell: int) -> float:
-        """Return the best mean in a cell of a group if the group fixes it, else -inf."""
-        fixed = getattr(self.groups[number], "fixed", None)
-        return -math.inf if fixed is None else float(fixed[cell])
 
     def fresh_notes(self) -> ProductNotes:
         """Return the memory of a run that has found nothing yet."""
