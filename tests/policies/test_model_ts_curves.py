@@ -267,5 +267,5 @@ def test_the_prior_of_a_product_has_a_part_for_each_group() -> None:
 
 
 def test_polytopes_are_refused_with_the_policies_that_serve() -> None:
-    with pytest.raises(sb.ParameterError, match=r"use .*SAE.*SUCB.*UCB"):
+    with pytest.raises(sb.ParameterError, match=r"best first: TSC.*ThompsonSampling.*SUCB"):
         sb.ModelTS(sb.unstructured(3))

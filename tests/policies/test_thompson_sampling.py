@@ -102,7 +102,7 @@ def test_regret_grows_as_lai_and_robbins_say() -> None:
 
 def test_a_live_agent_draws_at_every_decision() -> None:
     agent = sb.Agent(sb.ThompsonSampling(3, prior=(2, 1)), seed=5)
-    rng = np.random.default_rng(5)
+    rng = sb.testing.agent_generator(5)
     ones, pulls = np.zeros(3), np.zeros(3)
     for number in range(200):
         means = [rng.beta(2 + ones[arm], 1 + pulls[arm] - ones[arm]) for arm in range(3)]

@@ -100,7 +100,7 @@ def test_a_model_that_says_nothing_is_blind_thompson_sampling() -> None:
     policy = sb.UncertainModelTS(sb.FiniteStructure([[0.5] * 4]), 0.0, 2)
     rewards = (np.random.default_rng(1).random((4, 200)) < 0.5).astype(float)
     played = play(policy, rewards, 200, compiled=False, planning=True, seed=3)
-    rng, pulls, sums = np.random.default_rng(3), np.zeros(4, int), np.zeros(4)
+    rng, pulls, sums = sb.testing.agent_generator(3), np.zeros(4, int), np.zeros(4)
     for arm in played.arms:
         rng.uniform(0.0, 1.0)  # which model
         draws = [rng.beta(1 + s, 1 + n - s) for n, s in zip(pulls, sums, strict=True)]

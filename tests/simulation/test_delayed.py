@@ -62,9 +62,7 @@ def by_hand(
 def late_play(
     policy: Any, world: Any, pulls: int, compiled: bool = False, planning: bool = True
 ) -> Any:
-    return play_in(
-        world, policy, pulls, compiled, planning, np.random.Generator(np.random.PCG64(0))
-    )
+    return play_in(world, policy, pulls, compiled, planning, sb.testing.agent_generator(0))
 
 
 @pytest.mark.parametrize("case", DELAYS)
