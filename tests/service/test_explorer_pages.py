@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,22 +17,22 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from starlette.applications import Starlette
 from support.asgi import request
 from support.explorer_cases import CURVE, SHOP, STRUCTURES, answered, fetched, page
+from support.owned import Shop
 
 import structured_bandits as sb
 from structured_bandits.cli import main
 from structured_bandits.errors import MissingExtraError
-from structured_bandits.service.auth import Tokens, new_token
+from structured_bandits.service.api import application
 from structured_bandits.service.explorer import routes
 from structured_bandits.service.explorer.command import explorer_app
-from structured_bandits.service.explorer.experiments import experiment_explorers
 from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.whole_file import whole_file
-from structured_bandits.service.guard import CONTENT_POLICY, Guard
+from structured_bandits.service.guard import CONTENT_POLICY
 from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.problems import NotFound
+from structured_bandits.service.owner import Owner
+from structured_bandits.service.server import pages_of
 
 PANELS = ("map", "truth", "timeline", "apart", "moved", "bounds")
 UNTOLD = "This cannot be told here"
@@ -194,36 +195,47 @@ def test_a_missing_package_takes_only_its_own_panel(monkeypatch: pytest.MonkeyPa
     assert "the best arm, never dropped" in text
 
 
-def experiments_app(tokens: Tokens) -> Any:
-    def structure_of(name: str) -> sb.Structure:
-        if name not in STRUCTURES:
-            raise NotFound(f"There is no experiment {name!r}.")
-        return STRUCTURES[name]
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Owner]:
+    """An owner of two experiments, as the command `serve` has one."""
+    shop = Shop(tmp_path)
+    table = {"kind": "finite", "means": [[0.7, 0.3], [0.2, 0.6]], "arms": ["tea", "coffee"]}
+    unimodal = {"kind": "unimodal", "n_arms": 4}
+    for name, structure in (("table", table), ("peaks", unimodal)):
+        made = shop.create(
+            {"structure": structure, "policy": {"kind": "SUCB"}, "horizon": 1000}, name
+        )
+        assert made.status == 200, made.content
+    yield shop.owner
+    shop.close()
 
-    return Guard(Starlette(routes=experiment_explorers(structure_of)), tokens, Hosts("127.0.0.1"))
+
+def app_of(owner: Owner) -> Any:
+    """The application that the command `serve` runs."""
+    return application(owner, Hosts("127.0.0.1"), pages=pages_of(owner))
 
 
-def test_each_experiment_has_its_explorer() -> None:
-    app = experiments_app(Tokens())
+def test_each_experiment_has_its_explorer(served: Owner) -> None:
+    app = app_of(served)
     text = request(app, path="/experiments/table/explore").body.decode()
-    assert "<h1>table</h1>" in text
     assert '<a href="/" aria-current="page">Experiments</a>' in text
+    assert '<a id="back" href="/experiments/table">table</a>' in text
     assert (
         'data-panels="explore/panels"' in text
     )  # relative, so a proxy may add a prefix of its own
-    assert request(app, path="/experiments/curve/explore/panels/map").status == 200
+    assert request(app, path="/experiments/peaks/explore/panels/map").status == 200
     unknown = request(app, path="/experiments/unknown/explore")
     assert unknown.status == 404
     assert "There is no experiment &#39;unknown&#39;." in unknown.body.decode()
 
 
-def test_only_who_may_read_an_experiment_may_explore_it() -> None:
-    text, token = new_token("analyst", "read", ["table"], now=0)
-    app = experiments_app(Tokens([token]))
+def test_only_who_may_read_an_experiment_may_explore_it(served: Owner) -> None:
+    text, _ = served.add_token("analyst", "read", ["table"])
+    app = app_of(served)
     headers = [("host", "localhost"), ("authorization", f"Bearer {text}")]
     for path in ("explore", "explore/panels/truth"):
         assert request(app, path=f"/experiments/table/{path}", headers=headers).status == 200
-        assert request(app, path=f"/experiments/curve/{path}", headers=headers).status == 403
+        assert request(app, path=f"/experiments/peaks/{path}", headers=headers).status == 403
         nobody = request(app, path=f"/experiments/table/{path}")
         assert nobody.status == 303
         assert nobody.headers["location"] == "/login?next=/experiments/table/explore"

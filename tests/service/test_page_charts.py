@@ -9,13 +9,13 @@ from structured_bandits.service.pages.charts import (
     HEIGHT,
     STRETCH,
     Line,
-    Scale,
     interval_bar,
     line_chart,
     round_steps,
     scale_of,
     stacked_bar,
 )
+from structured_bandits.service.scale import Scale
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,10 +7,10 @@ keep their size; downwards they are in px. So nothing is scaled, and there is no
 from __future__ import annotations
 
 import html
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from structured_bandits.extras import needs
+from structured_bandits.service.scale import Scale
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.text_tables import number
 
@@ -21,25 +21,6 @@ ROW = 26  # px, the height of a chart in a row of a table
 CURVES = 240  # px, the height of the curves
 COLOURS = 6  # of the style sheet
 DASHES = 5
-
-
-class Scale(NamedTuple):
-    """From numbers to places: `low` is at the left end and `high` at the right one."""
-
-    low: float
-    high: float
-    logarithmic: bool = False
-
-    def share(self, value: float) -> float:
-        """Return the place of a number from 0 to 1; what lies beyond an end is at the end."""
-        low, high = self.low, self.high
-        if self.logarithmic:
-            low, high, value = math.log(low), math.log(high), math.log(max(value, low))
-        return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.5
-
-    def across(self, value: float) -> str:
-        """Return the place of a number in per cent."""
-        return f"{100.0 * self.share(value):.2f}%"
 
 
 def series(place: int) -> str:
@@ -76,15 +57,15 @@ def bar(start: str, width: float, y: float, height: float, kind: str) -> str:
 def life_bar(scale: Scale, dropped_at: float, ticks: list[int], best: bool) -> Markup:
     """Return how long an arm is played: a bar up to the pull at which it is dropped, and phases."""
     kind = "life best" if best else "life"
-    parts = [line(scale.across(tick), 2, scale.across(tick), ROW - 2, "tick") for tick in ticks]
-    parts.append(bar("0%", scale.share(dropped_at), ROW / 2 - 5, 10, kind))
+    parts = [line(scale.percent(tick), 2, scale.percent(tick), ROW - 2, "tick") for tick in ticks]
+    parts.append(bar("0%", scale.part(dropped_at), ROW / 2 - 5, 10, kind))
     return drawn(ROW, parts)
 
 
 def two_means(scale: Scale, one: float, other: float) -> Markup:
     """Return the means of an arm in two models, joined by what is between them."""
     y = ROW / 2
-    here, there = scale.across(one), scale.across(other)
+    here, there = scale.percent(one), scale.percent(other)
     parts = [line("0%", y, "100%", y, "track"), line(here, y, there, y, "between")]
     parts += [dot(there, y, "mark other"), dot(here, y, "mark truth")]
     return drawn(ROW, parts)
@@ -93,14 +74,14 @@ def two_means(scale: Scale, one: float, other: float) -> Markup:
 def mean_row(scale: Scale, arm: int, true: float, now: float, ends: Any) -> Markup:
     """Return an arm's mean in the truth, among those of all models, with a handle to drag."""
     y = ROW / 2
-    low, high = (scale.share(float(end)) for end in ends)
+    low, high = (scale.part(float(end)) for end in ends)
     parts = [
         line("0%", y, "100%", y, "track"),
         bar(f"{100.0 * low:.2f}%", high - low, y - 4, 8, "models"),
-        dot(scale.across(true), y, "mark hollow"),
+        dot(scale.percent(true), y, "mark hollow"),
     ]
     kind = "handle moved" if now != true else "handle"
-    parts.append(dot(scale.across(now), y, kind, 8.0, f' data-arm="{arm}"'))
+    parts.append(dot(scale.percent(now), y, kind, 8.0, f' data-arm="{arm}"'))
     return drawn(ROW, parts, low=scale.low, high=scale.high)
 
 
@@ -114,7 +95,7 @@ def curves(structure: CurveStructure, truth: Any, other: Any, hrefs: list[str]) 
     up = Scale(float(cells.least.min()), float(cells.most.max()))
 
     def height(mean: float) -> float:
-        return 14.0 + (CURVES - 34.0) * (1.0 - up.share(mean))
+        return 14.0 + (CURVES - 34.0) * (1.0 - up.part(mean))
 
     parts = [
         line("0%", height(mean), "100%", height(mean), "grid")
@@ -122,7 +103,7 @@ def curves(structure: CurveStructure, truth: Any, other: Any, hrefs: list[str]) 
         for mean in dict.fromkeys((up.low, up.high))
     ]
     for start, end, best, href in zip(cells.start, cells.end, cells.best, hrefs, strict=True):
-        left, right = across.share(float(start)), across.share(float(end))
+        left, right = across.part(float(start)), across.part(float(end))
         band = bar(f"{100.0 * left:.2f}%", max(right - left, 0.004), 0, CURVES - 16, "band")
         label = html.escape(f"parameter {number(start)} to {number(end)}: ") + html.escape(
             f"{structure.arm_labels[int(best)]} is best"
@@ -131,14 +112,14 @@ def curves(structure: CurveStructure, truth: Any, other: Any, hrefs: list[str]) 
         parts.append(f'<a href="{html.escape(href)}"><title>{label}</title>{shaded}</a>')
     for arm in range(structure.n_arms):
         for piece in structure.pieces:
-            start, end = across.across(piece.start), across.across(piece.end)
+            start, end = across.percent(piece.start), across.percent(piece.end)
             first, last = height(piece.at_start[arm]), height(piece.at_end[arm])
             kind = f"arm {series(arm)}"
             shape = dot(start, first, kind, 4.0) if piece.is_point else None
             parts.append(shape or line(start, first, end, last, kind))
     for model, kind in ((other, "other"), (truth, "truth")):
         if isinstance(model, (int, float)):
-            x = across.across(model)
+            x = across.percent(model)
             parts.append(line(x, 0, x, CURVES - 16, f"at {kind}"))
             means = structure.means(model)
             parts += [dot(x, height(float(mean)), f"mark {kind}", 4.0) for mean in means]

@@ -10,6 +10,7 @@ from structured_bandits.service.explorer import charts
 from structured_bandits.service.explorer.choice import Choice
 from structured_bandits.service.explorer.models import means_of, spelt
 from structured_bandits.service.explorer.view import View
+from structured_bandits.service.scale import Scale
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.text_tables import number
 
@@ -82,7 +83,7 @@ def _spread(structure: Any, table: Any) -> tuple[float, float]:
 
 def _row(view: View, model: Any, means: Any, low: float, high: float) -> Row:
     best = means_of(view.structure, model).argmax()
-    shades = (charts.Scale(low, high).share(float(mean)) for mean in means)
+    shades = (Scale(low, high).part(float(mean)) for mean in means)
     cells = [
         Cell(number(float(mean), 3), min(SHADES - 1, int(SHADES * shade)), arm == best)
         for arm, (mean, shade) in enumerate(zip(means, shades, strict=True))

@@ -23,6 +23,7 @@ from structured_bandits.service.explorer.model_map import map_panel
 from structured_bandits.service.explorer.models import means_of
 from structured_bandits.service.explorer.view import View, filled
 from structured_bandits.service.explorer.what_if import MOST_PULLS
+from structured_bandits.service.scale import Scale
 from structured_bandits.service.spec import LEVEL
 from structured_bandits.structures.base import labels_of
 from structured_bandits.text_tables import number
@@ -67,7 +68,7 @@ def timeline_panel(view: View) -> dict[str, Any]:
     """Return how long SAE plays each arm, and who helps to drop it."""
     found = view.explorer.timeline(view.choice)
     ticks = [phase.ends_at for phase in found.phases]
-    scale = charts.Scale(1.0, float(found.horizon), logarithmic=True)
+    scale = Scale(1.0, float(found.horizon), logarithmic=True)
     best = view.explorer.analysis(view.choice.truth).best_arm
     lives = []
     for life in found.lives:
@@ -107,7 +108,7 @@ def timeline_panel(view: View) -> dict[str, Any]:
 def apart_panel(view: View) -> dict[str, Any]:
     """Return which arm tells the truth from another model."""
     found = view.explorer.apart(view.choice)
-    scale = charts.Scale(*mean_span(view.structure))
+    scale = Scale(*mean_span(view.structure))
     arms = [
         {
             "label": view.labels[each.arm],
@@ -147,7 +148,7 @@ def moved_panel(view: View) -> dict[str, Any]:
     """Return what follows if an arm has another mean than the truth says."""
     found = view.explorer.moved(view.choice)
     truth = means_of(view.structure, view.choice.truth)
-    scale = charts.Scale(*mean_span(view.structure, found.means[view.choice.moved]))
+    scale = Scale(*mean_span(view.structure, found.means[view.choice.moved]))
     ranges = getattr(view.structure, "mean_ranges", np.stack([truth, truth], axis=1))
     rows = [
         {

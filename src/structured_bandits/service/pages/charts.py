@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from structured_bandits.extras import needs
+from structured_bandits.service.scale import Scale
 from structured_bandits.text_tables import number
 
 with needs("The service", extra="serve"):
@@ -22,27 +23,6 @@ TOP, BOTTOM = 10, 24  # px above and below its lines
 AXIS = 46  # px for the numbers at its left
 STRETCH = 1000  # units of the stretched lines: SVG scales them to the chart
 BAR = 18  # px: the height of a bar in a table
-
-
-class Scale(NamedTuple):
-    """Numbers from `low` to `high`, as parts of a length."""
-
-    low: float
-    high: float
-
-    def part(self, value: float) -> float:
-        """Return where a value is: 0 at the low end, 1 at the high one, which nothing exceeds."""
-        if self.high <= self.low:
-            return 0.5
-        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
-
-    def percent(self, value: float) -> str:
-        """Return where a value is, as SVG wants it.
-
-        >>> Scale(0.0, 4.0).percent(1.0)
-        '25.00%'
-        """
-        return f"{100.0 * self.part(value):.2f}%"
 
 
 class Line(NamedTuple):
