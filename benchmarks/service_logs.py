@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 from structured_bandits.service.keeper import MOST_COST
-from structured_bandits.service.messages import Ask, Reward
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.spec import read_spec
 from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.wire import Ask, Reward
 
 ROWS = 2_000  # in a transaction
 TOGETHER = (

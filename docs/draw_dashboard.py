@@ -16,10 +16,10 @@ from structured_bandits.service.api import application
 from structured_bandits.service.clock import Clock
 from structured_bandits.service.for_pages import OwnerForPages
 from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.messages import Ask, Reward
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.pages.routes import page_routes
 from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.wire import Ask, Reward
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "tests"))

@@ -108,8 +108,15 @@ def test_modules_that_are_one_with_their_package_are_imported_inside_needs() -> 
     assert found == importers
 
 
-def test_numpy_is_all_that_the_core_needs() -> None:
-    assert [re.match(r"[\w-]+", each).group() for each in PROJECT["dependencies"]] == ["numpy"]  # type: ignore[union-attr]
+def test_the_core_needs_numpy_and_the_records_of_the_wire_msgspec() -> None:
+    needed = [re.match(r"[\w-]+", each).group() for each in PROJECT["dependencies"]]  # type: ignore[union-attr]
+    assert needed == ["msgspec", "numpy"]
+    importing = {
+        path.relative_to(ROOT).parts[0]
+        for path in ROOT.rglob("*.py")
+        if re.search(r"^ *(import|from) msgspec\b", path.read_text(), re.MULTILINE)
+    }
+    assert importing == {"wire.py", "live", "service"}
 
 
 def test_all_brings_what_the_other_extras_bring() -> None:

@@ -89,6 +89,7 @@ AGENTS = """
         pulls.append(restored.pulls.tolist())
     world = sb.Bernoulli(table.means(0))
     played = sb.simulate(sb.SUCB(table), world, 500, runs=2, engine="python")
+    sb.RemoteAgent("http://127.0.0.1:9", "drinks")
     print(json.dumps([sb.__file__, *pulls, played.pulls["SUCB"].sum(axis=1).tolist()]))
 """
 
@@ -122,9 +123,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_the_wheel_alone_brings_numpy_and_plays_agents(tmp_path: Path, wheel: Path) -> None:
+def test_the_wheel_alone_brings_numpy_and_msgspec_and_plays_agents(
+    tmp_path: Path, wheel: Path
+) -> None:
     environment = Environment(tmp_path, wheel, "")
-    assert environment.packages() == {"numpy", "structured-bandits"}
+    assert environment.packages() == {"msgspec", "numpy", "structured-bandits"}
 
     said = environment.python("-W", "error", "-c", textwrap.dedent(AGENTS)).stdout
     file, table, curve, simulated = json.loads(said)

@@ -30,6 +30,7 @@ LAYERS = [
         "writing",
         "os_errors",
         "text_tables",
+        "wire",
     },
     {"planning", "programs"},
     {"structures"},
@@ -52,8 +53,13 @@ def imported_layers(path: Path, whole: bool) -> set[str]:
     """Layers imported by a file: everywhere, or at its top level only."""
     tree = ast.parse(path.read_text())
     nodes = ast.walk(tree) if whole else iter(tree.body)
-    names = [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
-    return {name.split(".")[1] for name in names if name.startswith("structured_bandits.")}
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    whole_modules = {
+        alias.name for node in froms if node.module == "structured_bandits" for alias in node.names
+    }
+    names = [node.module for node in froms if node.module]
+    rooms = {name.split(".")[1] for name in names if name.startswith("structured_bandits.")}
+    return rooms | (whole_modules & set(RANK))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,4 +1,4 @@
-"""Write docs/http.md: all endpoints of the service, from its own table, with an example of each.
+"""Write docs/http.md: all endpoints of the service, as it knows them, with an example of each.
 
 python tools/http_page.py
 """
@@ -16,7 +16,7 @@ import msgspec
 
 from structured_bandits.service import problems
 from structured_bandits.service.endpoints import ENDPOINTS, ONE, Endpoint
-from structured_bandits.service.messages import Answer, Request
+from structured_bandits.wire import Answer, Request
 
 PAGE = Path(__file__).parent.parent / "docs" / "http.md"
 ADDRESS = "http://127.0.0.1:8321"

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from structured_bandits.service.messages import Ask, Reward
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.wire import Ask, Reward
 
 DECISIONS = 50_000
 AT_ONCE = 1_000  # decisions of a transaction

@@ -1,8 +1,8 @@
 """Packages that only a part of the library needs, and what to say where one is missing.
 
-The core needs NumPy alone. Every other package belongs to an extra of pyproject.toml and is imported
-inside `needs`, where it is first used. The hint names the package itself, not this library, whose name
-nobody has taken at PyPI yet: a stranger could.
+The core needs NumPy, and msgspec to talk to a service. Every other package belongs to an extra of
+pyproject.toml and is imported inside `needs`, where it is first used. The hint names the package itself,
+not this library, whose name nobody has taken at PyPI yet: a stranger could.
 """
 
 from __future__ import annotations

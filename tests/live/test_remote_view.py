@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from structured_bandits.live.remote.records import State, read_record
+import msgspec
+
 from structured_bandits.live.remote.view import describe
+from structured_bandits.wire import State
 
 
 def arm(index: int, **changes: Any) -> dict[str, Any]:
@@ -31,7 +33,7 @@ def said(**changes: Any) -> str:
         **{"extra": 0, "arms": [arm(0)], "alarms": [], "fallback": "none", "fallen_back": False},
         **{"history": [], "versions": [], **changes},
     }
-    return describe("http://shop.test", read_record(State, content)).text()
+    return describe("http://shop.test", msgspec.convert(content, State)).text()
 
 
 def test_without_data() -> None:

@@ -33,8 +33,8 @@ from support.owned import NAME, Shop, in_memory
 from support.postgres_server import Server, find_postgres
 from support.told_life import SPEC, play, snapshot
 
+from structured_bandits import wire
 from structured_bandits.cli import main
-from structured_bandits.service import messages as m
 from structured_bandits.service import replay
 from structured_bandits.service.alarms import alarms_of
 from structured_bandits.service.postgres import PostgresStore
@@ -139,7 +139,7 @@ def test_restore_makes_damaged_indexes_anew(victim: FileVictim) -> None:
     flipped_in_an_index(victim)
     assert victim.restored() == 0
     shop = Shop(victim.path.parent / "restored")
-    learned = m.Learn(pulls=[2, 1, 0], sums=[1.0, 0.5, 0.0], key="learned third")
+    learned = wire.Learn(pulls=[2, 1, 0], sums=[1.0, 0.5, 0.0], key="learned third")
     assert not shop.call(lambda owner: owner.learn(NAME, learned)).content.changed
     shop.close()
 

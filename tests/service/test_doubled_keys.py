@@ -16,7 +16,7 @@ from support.asgi import Reply, answer, scope_of
 from support.owned import NAME, Shop, answered
 from support.service_process import SHOP
 
-from structured_bandits.service import messages as m
+from structured_bandits import wire
 from structured_bandits.service.api import application
 from structured_bandits.service.doubled import check_doubled
 from structured_bandits.service.endpoints import ENDPOINTS, Endpoint
@@ -127,8 +127,8 @@ def spellings(public: str) -> list[str]:
 def test_ids_are_those_that_the_server_writes(shop: Shop) -> None:
     """`…-09` named decision 9."""
     decisions = shop.ask(n=9).content.decisions
-    batch = shop.call(lambda owner: owner.hand_out(NAME, m.HandOut(limit=3))).content
-    results = m.BatchResults(pulls=batch.pulls, sums=[0.0, 0.0, 0.0], key="once")
+    batch = shop.call(lambda owner: owner.hand_out(NAME, wire.HandOut(limit=3))).content
+    results = wire.BatchResults(pulls=batch.pulls, sums=[0.0, 0.0, 0.0], key="once")
     for other in spellings(decisions[-1].id):
         assert shop.tell((other, 1.0)).status == 404, other
     for other in spellings(batch.id):
@@ -141,16 +141,16 @@ def test_ids_are_those_that_the_server_writes(shop: Shop) -> None:
 def test_a_reward_by_key_goes_to_the_newest_version_that_knows_the_key(shop: Shop) -> None:
     """As docs/http.md says: an id always means the same decision, a key the last one under it."""
     first, left = shop.ask_one(key="visitor"), shop.ask_one(key="left")
-    shop.call(lambda owner: owner.new_version(NAME, m.NewVersion(spec={**SHOP, "horizon": 99})))
+    shop.call(lambda owner: owner.new_version(NAME, wire.NewVersion(spec={**SHOP, "horizon": 99})))
     second = shop.ask_one(key="visitor")
 
-    def told(reward: m.Reward) -> Any:
+    def told(reward: wire.Reward) -> Any:
         return shop.call(lambda owner: owner.tell(NAME, [reward])).content.outcomes[0]
 
     assert first.id != second.id
-    assert told(m.Reward(key="visitor", reward=1.0)).id == second.id
-    assert told(m.Reward(key="left", reward=1.0)).id == left.id
-    assert told(m.Reward(id=first.id, reward=0.0)).status == "recorded"
+    assert told(wire.Reward(key="visitor", reward=1.0)).id == second.id
+    assert told(wire.Reward(key="left", reward=1.0)).id == left.id
+    assert told(wire.Reward(id=first.id, reward=0.0)).status == "recorded"
 
 
 def test_a_large_body_is_looked_through_once() -> None:

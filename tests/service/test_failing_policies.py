@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from support.owned import NAME, TABLE, Shop
 
+from structured_bandits import wire
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.live.agent import Agent
-from structured_bandits.service import messages as m
 from structured_bandits.service.alarms import MOST_WAITING, alarms_of
 
 SPEC: dict[str, Any] = {"structure": TABLE, "policy": {"kind": "SAE"}, "horizon": 10_000}
@@ -81,7 +81,7 @@ def test_a_new_version_lets_it_go_on_with_all_rewards(
     break_policy(monkeypatch, shop, "tell")
     assert shop.tell((out.id, 0.0)).status == 503
     spec = SPEC | {"policy": {"kind": "UCB"}}
-    made = shop.call(lambda owner: owner.new_version(NAME, m.NewVersion(spec=spec)))
+    made = shop.call(lambda owner: owner.new_version(NAME, wire.NewVersion(spec=spec)))
     assert made.status == 200
     assert kinds(shop) == []
     monkeypatch.undo()
@@ -106,10 +106,10 @@ def test_a_policy_that_cannot_plan_is_refused_at_the_start(tmp_path: Path) -> No
 def test_a_missing_reward_that_holds_back_the_test_is_named(shop: Shop) -> None:
     lost = shop.ask_one()
     for _ in range(MOST_WAITING):
-        decision = shop.owner.ask(NAME, m.Ask()).decisions[0]
-        shop.owner.tell(NAME, [m.Reward(id=decision.id, reward=0.5)])
+        decision = shop.owner.ask(NAME, wire.Ask()).decisions[0]
+        shop.owner.tell(NAME, [wire.Reward(id=decision.id, reward=0.5)])
     shop.owner.writer.write_now()
     alarms = {each.kind: each.text for each in alarms_of(shop.owner, shop.owner.find(NAME))}
     assert lost.id in alarms["waiting"]
-    shop.call(lambda owner: owner.cancel(NAME, m.Named(id=lost.id)))
+    shop.call(lambda owner: owner.cancel(NAME, wire.Named(id=lost.id)))
     assert "waiting" not in kinds(shop)

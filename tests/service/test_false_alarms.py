@@ -25,7 +25,7 @@ from support.handed_over import (
 )
 from support.owned import NAME, Shop, in_memory
 
-from structured_bandits.service import messages as m
+from structured_bandits import wire
 from structured_bandits.service.alarms import alarms_of
 from structured_bandits.service.views import misfit_of
 
@@ -43,7 +43,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 
 def renew(shop: Shop, spec: dict[str, Any] = LONGER, **more: Any) -> None:
     """Make a new version."""
-    request = m.NewVersion(spec=spec, **more)
+    request = wire.NewVersion(spec=spec, **more)
     assert shop.call(lambda owner: owner.new_version(NAME, request)).status == 200
 
 
@@ -95,7 +95,7 @@ def test_else_the_test_begins_anew_and_the_policy_knows_everything(shop: Shop, c
     elif change == "another structure":
         spec = {**LONGER, "structure": {"kind": "finite", "means": [[0.5, 0.3], [0.3, 0.6]]}}
     else:
-        more = {"carry": m.Carry(without=[(1, 1)])}
+        more = {"carry": wire.Carry(without=[(1, 1)])}
     renew(shop, spec, **more)
     assert (shop.life().agent.rewards, shop.life().agent.tested.pulls.sum()) == (100, 0)
     if change == "a reward is out":
@@ -145,7 +145,7 @@ def test_the_alarm_of_an_older_version_rings_in_the_newer_one(shop: Shop) -> Non
         ({"alarm": {"level": 1e-9}}, {}, False),
         ({"structure": {"kind": "finite", "means": [[0.9, 0.9], [0.3, 0.6]]}}, {}, False),
         ({"structure": {"kind": "finite", "means": [[0.5, 0.3], [0.3, 0.6]]}}, {}, True),
-        ({}, {"carry": m.Carry(without=[(1, 1)])}, False),
+        ({}, {"carry": wire.Carry(without=[(1, 1)])}, False),
         ({}, {"carry": None}, False),
     ],
     ids=[
@@ -181,7 +181,7 @@ def test_learning_late_rewards_beside_an_alarm_is_refused(shop: Shop) -> None:
     assert refused.status == 422
     assert "alarm for the structure could be false" in refused.content.detail
     assert shop.create(SPEC).status == 200
-    request = m.NewVersion(spec=LATE_SPEC)
+    request = wire.NewVersion(spec=LATE_SPEC)
     assert shop.call(lambda owner: owner.new_version(NAME, request)).status == 422
     without = {**LATE_SPEC, "alarm": {"fallback": "none"}}
     assert shop.create(without, "other").status == 200

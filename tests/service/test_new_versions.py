@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.owned import NAME, TABLE, Shop
 
-from structured_bandits.service import messages as m
+from structured_bandits import wire
 from structured_bandits.service.copies import back_up, bring_back
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import StoreError
@@ -30,11 +30,13 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 
 def renew(shop: Shop, spec: dict[str, Any] = SPEC, **more: Any) -> int:
     """Make a new version; return the status."""
-    return shop.call(lambda owner: owner.new_version(NAME, m.NewVersion(spec=spec, **more))).status
+    return shop.call(
+        lambda owner: owner.new_version(NAME, wire.NewVersion(spec=spec, **more))
+    ).status
 
 
 def test_a_pause_and_parked_arms_last_over_a_new_version(shop: Shop) -> None:
-    shop.call(lambda owner: owner.park(NAME, m.Park(arm="coffee")))
+    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="coffee")))
     shop.call(lambda owner: owner.pause(NAME, True))
     without_tea = {
         "kind": "finite",
@@ -50,8 +52,8 @@ def test_a_pause_and_parked_arms_last_over_a_new_version(shop: Shop) -> None:
 
 
 def test_a_version_of_parked_arms_only_is_refused(shop: Shop) -> None:
-    shop.call(lambda owner: owner.park(NAME, m.Park(arm="coffee")))
-    shop.call(lambda owner: owner.park(NAME, m.Park(arm="tea")))
+    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="coffee")))
+    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="tea")))
     parked = {"kind": "finite", "arms": ["tea", "coffee"], "means": [[0.75, 0.5], [0.25, 0.5]]}
     seq = shop.life().seq
     assert renew(shop, SPEC | {"structure": parked}) == 422
@@ -78,9 +80,9 @@ def test_rewards_of_several_versions_are_told_together_or_not_at_all(shop: Shop)
     assert {each.exit_code for each in shop.verdicts()} == {0}
 
 
-@pytest.mark.parametrize(("carry", "rewards"), [(None, 12), (m.Carry(), 1)], ids=["null", "all"])
+@pytest.mark.parametrize(("carry", "rewards"), [(None, 12), (wire.Carry(), 1)], ids=["null", "all"])
 def test_what_to_begin_with_is_used_where_nothing_is_carried(
-    shop: Shop, carry: m.Carry | None, rewards: int
+    shop: Shop, carry: wire.Carry | None, rewards: int
 ) -> None:
     shop.tell((shop.ask_one().id, 1.0))
     assert renew(shop, SPEC | {"start": START}, carry=carry) == 200

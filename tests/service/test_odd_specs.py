@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from support.owned import answered
+from support.owned import Shop, answered
 from support.replayed import SMALL, spec_of_case
 
 from structured_bandits.experiments.policies import keys_of
@@ -62,3 +63,50 @@ def test_odd_values_are_refused_in_a_sentence(seed: int) -> None:
 def test_these_were_answered_with_500(structure: dict[str, Any]) -> None:
     spec = {"structure": structure, "policy": {"kind": "UCBC"}, "horizon": 5000}
     assert answered(lambda: build_spec(spec)).status == 422
+
+
+SHOP = {
+    "structure": {"kind": "finite", "means": [[0.7, 0.3], [0.2, 0.6]]},
+    "policy": {"kind": "SUCB"},
+    "horizon": 1000,
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "table", "said"),
+    [
+        (
+            "reward",
+            {"window": "24h", "missing": [1]},
+            "reward.missing=[1]: expected a number in [0,",
+        ),
+        (
+            "reward",
+            {"window": "24h", "missing": 7},
+            "reward.missing=7: expected a number in [0, 1]",
+        ),
+        ("start", {"pulls": 1, "sums": None}, "start.pulls=1: expected a list"),
+        ("start", {"pulls": "shop.csv", "sums": None}, "start.pulls='shop.csv': expected a list"),
+        ("start", {"pulls": [1, 1], "sums": None}, "start.sums=None: expected a list"),
+        (
+            "start",
+            {"pulls": [1, 1], "sums": [1, 1], "squares": 2},
+            "start.squares=2: expected a list",
+        ),
+        ("start", {"pulls": [1, 1], "sums": [1, 5]}, "start.sums[1]=5: 1 rewards in [0, 1] sum to"),
+        ("start", {"pulls": [1, "x"], "sums": [1, 1]}, "start.pulls and sums: expected one number"),
+        ("start", {"pulls": [1], "sums": [1]}, "start.pulls and sums: shapes (1,) and (1,)"),
+    ],
+)
+def test_a_value_that_is_wrong_is_named_with_its_table(
+    tmp_path: Path, key: str, table: dict[str, Any], said: str
+) -> None:
+    """They were answered as `reward=[1]`, `learn: got int alone` and `sums[1]=5`.
+
+    A text as `pulls` was opened as a file of the server, and answered with what was wrong in it.
+    """
+    shop = Shop(tmp_path)
+    found = shop.create({**SHOP, key: table})
+    shop.close()
+    assert found.status == 422
+    assert found.content.detail.startswith(said)

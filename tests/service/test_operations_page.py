@@ -14,10 +14,10 @@ from support.typed import blocks_of
 from structured_bandits.cli import main
 from structured_bandits.service import alarms
 from structured_bandits.service.export import COLUMNS
-from structured_bandits.service.messages import Ask, NewVersion, Reward
 from structured_bandits.service.metrics import ExperimentReading, Metrics, ServerReading
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.wire import Ask, NewVersion, Reward
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docs" / "guides" / "operations.md"

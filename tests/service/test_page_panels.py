@@ -11,7 +11,6 @@ from support.service_states import NAMES, alarmed, arm, busy, fresh
 
 from structured_bandits.service import events
 from structured_bandits.service.events import Event
-from structured_bandits.service.messages import HistoryPoint, ModelsView, RegretView, Side
 from structured_bandits.service.pages.curves import curves, last_at_each_time, lately
 from structured_bandits.service.pages.first_steps import possible_reward
 from structured_bandits.service.pages.log_lines import in_words
@@ -26,6 +25,7 @@ from structured_bandits.service.pages.panels import (
     versus,
 )
 from structured_bandits.service.pages.view import models_words
+from structured_bandits.wire import HistoryPoint, ModelsView, RegretView, Side
 
 replace = msgspec.structs.replace
 
@@ -142,7 +142,7 @@ def test_means_of_few_rewards_are_not_drawn_unless_there_are_no_others() -> None
 
 def test_of_points_within_a_millisecond_the_last_is_drawn() -> None:
     same = points((1, 0.0), (2, 1.0), (3, 1.0))
-    same[1].at = same[0].at
+    same[1] = replace(same[1], at=same[0].at)
     assert [point.rewards for point in last_at_each_time(same)] == [2, 3]
 
 
@@ -164,10 +164,10 @@ def test_the_curve_of_models_ends_where_the_state_is() -> None:
 @pytest.mark.parametrize(
     ("models", "said"),
     [
-        (ModelsView(total=12, fitting=0, names=[], likely=[]), "No model is within"),
-        (ModelsView(total=12, fitting=1, names=["a"], likely=[]), "1 of 12 fits"),
-        (ModelsView(total=None, fitting=3, names=[], likely=[]), "3 fit"),
-        (ModelsView(total=None, fitting=None, names=[], likely=[]), "not counted"),
+        (ModelsView(total=12, fitting=0, names=(), likely=()), "No model is within"),
+        (ModelsView(total=12, fitting=1, names=("a",), likely=()), "1 of 12 fits"),
+        (ModelsView(total=None, fitting=3, names=(), likely=()), "3 fit"),
+        (ModelsView(total=None, fitting=None, names=(), likely=()), "not counted"),
     ],
 )
 def test_how_many_models_fit(models: ModelsView, said: str) -> None:

@@ -18,9 +18,9 @@ from structured_bandits.service.auth import new_token
 from structured_bandits.service.events import Event
 from structured_bandits.service.guard import COOKIE, Guard
 from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.messages import Alarm, Park
 from structured_bandits.service.pages.routes import page_routes
 from structured_bandits.service.problems import Unavailable
+from structured_bandits.wire import Alarm, Park
 
 PAGE = "/experiments/offers"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from support.browser import Window, need_browser
 from support.service_states import FakeOwner, alarmed, busy, fresh
@@ -15,8 +16,8 @@ from support.serving import serving
 
 from structured_bandits.service.guard import Guard
 from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.messages import Alarm, State
 from structured_bandits.service.pages.routes import page_routes
+from structured_bandits.wire import Alarm, State
 
 LOOKS = [(width, dark) for width in (390, 1280) for dark in (False, True)]
 #: Names that break pages which put them in without care, or that no line has room for.
@@ -139,11 +140,14 @@ def test_hostile_names_and_very_many_arms_are_only_text(window: Window | None) -
     if window is None:
         return
     names = [*HOSTILE, *(f"arm number {i} of sixty" for i in range(6, 61))]
-    wild = fresh("prices", names)
-    wild.policy = HOSTILE[0]
-    assert wild.models is not None
-    wild.models.names = HOSTILE
-    wild.alarms = [Alarm(kind=HOSTILE[0], text=name) for name in HOSTILE]
+    plain = fresh("prices", names)
+    assert plain.models is not None
+    wild = replace(
+        plain,
+        policy=HOSTILE[0],
+        models=replace(plain.models, names=tuple(HOSTILE)),
+        alarms=tuple(Alarm(kind=HOSTILE[0], text=name) for name in HOSTILE),
+    )
     with open_site(wild) as (_, address):
         window.goto(f"{address}/experiments/prices")
         assert window.evaluate("document.title") == "prices · structured-bandits"

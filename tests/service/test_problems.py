@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.service import messages, problems
+from structured_bandits import wire
+from structured_bandits.service import problems
+from structured_bandits.service.store import StoreError
 
 
 def caught(action: Any) -> Exception:
@@ -33,7 +35,7 @@ def agent_that_was_told() -> sb.Agent:
         (lambda: sb.FiniteStructure([]), 422, "expected models × arms"),
         (lambda: msgspec.json.decode(b"{"), 400, "truncated"),
         (lambda: msgspec.json.decode(b'"\xff"'), 400, ""),
-        (lambda: msgspec.json.decode(b'{"n": 0}', type=messages.Ask), 422, "$.n"),
+        (lambda: msgspec.json.decode(b'{"n": 0}', type=wire.Ask), 422, "$.n"),
     ],
 )
 def test_errors_of_the_library_become_problems(action: Any, status: int, words: str) -> None:
@@ -56,6 +58,13 @@ def test_a_bug_says_nothing_of_itself() -> None:
     assert b"secret" not in problem.body()
 
 
+def test_what_a_store_says_is_for_the_log() -> None:
+    error = StoreError("postgresql://bandits:sb_secret@db.test cannot be reached")
+    problem = problems.problem_of(error)
+    assert (problem.status, problem.detail) == (503, "The store cannot be read now.")
+    assert problem.headers()["retry-after"] == "1"
+
+
 def test_a_long_value_is_not_sent_back_whole() -> None:
     assert len(problems.Refused("x" * 10**6).body()) < 5_000
 
@@ -67,7 +76,7 @@ def test_a_problem_stays_what_it_is() -> None:
 
 def test_the_body_is_the_record_of_the_contract() -> None:
     conflict = problems.Conflict("Decision 'a-1' has the reward 1.0.", recorded=1.0)
-    record = msgspec.json.decode(conflict.body(), type=messages.Problem)
+    record = msgspec.json.decode(conflict.body(), type=wire.Problem)
     assert record.status == 409
     assert record.recorded == 1.0
     assert record.detail == "Decision 'a-1' has the reward 1.0."

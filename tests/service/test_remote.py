@@ -25,9 +25,12 @@ from support.naive_service import Running, policy_named
 from support.real_service import SERVICES
 
 import structured_bandits as sb
+from structured_bandits import wire
 from structured_bandits.live.remote import calls, lost, outage
 
-BUSY = Canned(503, "{}", [("Content-Type", "application/json")])
+JSON = [("Content-Type", "application/json")]
+PROBLEM = [("Content-Type", "application/problem+json")]
+BUSY = Canned(503, "{}", JSON)
 PAGE = "<html>Please log in</html>"
 HTML = [("Content-Type", "text/html")]
 PATIENCE = 300.0  # seconds that the client has, so that attempts fail only where a test says so
@@ -446,13 +449,29 @@ def test_an_answer_that_trickles_in_costs_no_more_than_the_timeout(
     [
         (Canned(200, PAGE, HTML), True, "Please log in"),
         (Canned(500, PAGE, HTML), True, "Please log in"),
-        (Canned(200, "[1, 2", [("Content-Type", "application/json")]), True, r"\[1, 2"),
-        (Canned(200, '{"answer": 42}', [("Content-Type", "application/json")]), True, "decisions"),
+        (Canned(200, "[1, 2", JSON), True, r"\[1, 2"),
+        (Canned(200, '{"answer": 42}', JSON), True, "decisions"),
+        (Canned(200, '{"decisions": [{"id": 7}]}', JSON), True, r"`\$.decisions\[0\].id`"),
+        (Canned(200, '{"decisions": []}', JSON), True, "0 parts where 1 were expected"),
+        (Canned(200, '{"new": ' + "[" * 100_000, JSON), True, "recursion depth"),
         (Canned(404, PAGE, HTML), False, "not a decision service"),
-        (Canned(404, '{"detail": "no"}', [("Content-Type", "application/json")]), False, "url"),
+        (Canned(409, '{"title": "no"}', PROBLEM), False, "not a decision service"),
+        (Canned(404, '{"detail": "no"}', JSON), False, "url"),
         (Canned(403, PAGE, HTML), False, "does not allow"),
     ],
-    ids=["page", "failure", "torn", "other", "missing", "foreign", "forbidden"],
+    ids=[
+        "page",
+        "failure",
+        "torn",
+        "other",
+        "number",
+        "none",
+        "deep",
+        "missing",
+        "gateway",
+        "foreign",
+        "forbidden",
+    ],
 )
 def test_answers_that_are_not_the_services(
     proxy: Proxy, service: Running, answer: Canned, passing: bool, said: str
@@ -576,10 +595,11 @@ def test_of_very_many_keys_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPa
     asks = lost.LostAsks()
     for key in ("a", "b", "c"):
         asks.note_control(key)
-        asks.add_undoing(lost.undoing_of({"n": 1, "key": key}))
+        asks.add_undoing(lost.undoing_of(wire.Ask(key=key)))
     assert [asks.got_control(key) for key in ("a", "b", "c", None)] == [False, True, True, False]
     undoings = [asks.next_undoing() for _ in range(3)]
-    assert undoings == [("cancel", {"key": "b"}), ("cancel", {"key": "c"}), None]
+    named = [wire.Named(key=key) for key in ("b", "c")]
+    assert undoings == [("cancel", named[0]), ("cancel", named[1]), None]
 
 
 def test_mistakes_are_not_hidden_behind_the_control(proxy: Proxy, service: Running) -> None:
@@ -657,10 +677,10 @@ def test_many_threads_share_one_agent(
 
 def test_what_is_sent_has_the_form_of_the_contract(proxy: Proxy, service: Running) -> None:
     remote = behind(proxy, service)
-    decision = remote.ask(available=[0, "coffee"], key="v")
+    decision = remote.ask(available=[np.int64(0), np.str_("coffee")], key="v")
     remote.tell(decision.id, np.float64(1.0))
     ask, tell = (json.loads(each.body) for each in proxy.seen)
     assert ask == {"n": 1, "available": [0, "coffee"], "key": "v", "defer": False}
-    assert tell == [{"id": decision.id, "reward": 1.0}]
+    assert tell == [{"id": decision.id, "key": None, "reward": 1.0}]
     assert {each.headers["Content-Type"] for each in proxy.seen} == {"application/json"}
     assert not any("Authorization" in each.headers for each in proxy.seen)

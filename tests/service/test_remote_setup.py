@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import ssl
 import subprocess
@@ -15,8 +14,6 @@ import pytest
 from support.naive_service import NaiveServer, Running, naive_service, serving
 
 import structured_bandits as sb
-from structured_bandits.live.remote import records
-from structured_bandits.service import messages
 
 CERTIFICATE = Path(__file__).parent / "data" / "loopback.pem"
 
@@ -109,6 +106,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
         "got RemoteDecision as a whole; pass its id, 'u-1'",
     ),
     (lambda: sb.RemoteAgent(HERE, "x").learn([1], [float("nan")]), "sums[0]=nan"),
+    (lambda: sb.RemoteAgent(HERE, "x").ask(key="\ud83d"), "'\\ud83d': expected a text that UTF-8"),
 ]
 
 
@@ -120,43 +118,15 @@ def test_bad_arguments_are_refused_without_a_request(call: Callable[[], Any], me
     assert "secret" not in str(caught.value)
 
 
-RECORDS = [
-    record
-    for record in vars(records).values()
-    if dataclasses.is_dataclass(record) and record.__module__ == records.__name__
-]
-
-
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
-def test_the_records_have_the_fields_that_the_service_sends(record: Any) -> None:
-    sent = getattr(messages, record.__name__)
-    assert tuple(each.name for each in dataclasses.fields(record)) == sent.__struct_fields__
-
-
-def test_there_are_records() -> None:
-    assert {"State", "ArmView", "ModelsView"} <= {record.__name__ for record in RECORDS}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ([], "Side: expected an object, got list"),
-        ({"pulls": 3, "mean": 0.5, "low": None}, "Side: the field 'high' is missing"),
-    ],
-)
-def test_other_content_is_no_record(content: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        records.read_record(records.Side, content)
-
-
-def test_a_client_needs_numpy_alone_and_who_plays_at_home_no_http() -> None:
+def test_a_client_needs_no_extra_and_who_plays_at_home_neither_http_nor_json() -> None:
     code = """
 import sys
-for name in ("msgspec", "starlette", "uvicorn", "jinja2", "numba"):
+for name in ("starlette", "uvicorn", "jinja2", "numba"):
     sys.modules[name] = None
 import structured_bandits as sb
-assert "http.client" not in sys.modules
-assert "ssl" not in sys.modules
+sb.Agent(sb.UCB(2)).ask()
+for name in ("http.client", "ssl", "msgspec"):
+    assert name not in sys.modules, name
 sb.RemoteAgent("http://127.0.0.1:9", "drinks")
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

@@ -19,7 +19,7 @@ from support.first_store import WINDOWED, play_windowed
 from support.owned import NAME, Shop, Time
 from support.told_life import SPEC, play, snapshot
 
-from structured_bandits.service import messages as m
+from structured_bandits import wire
 from structured_bandits.service.api import application
 from structured_bandits.service.archive import archive
 from structured_bandits.service.endpoints import ENDPOINTS, ONE
@@ -51,7 +51,7 @@ def build(shop: Shop, folder: Path) -> Told:
     shop.restart()
     _next_version(shop, told)
     _play_version(shop, told, "third", 0.25)
-    shop.call(lambda owner: owner.park(NAME, m.Park(arm="cocoa")))
+    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="cocoa")))
     shop.call(lambda owner: owner.pause(NAME, True))
     shop.ask(key="in the pause")
     shop.call(lambda owner: owner.pause(NAME, False))
@@ -81,18 +81,18 @@ def _play_version(shop: Shop, told: Told, key: str, reward: float) -> None:
     for each in (reward, 0.1):
         told.again.append(("POST", f"{NAME}/tell", {"id": asked, "reward": each}))
     gone = shop.ask_one()
-    shop.call(lambda owner: owner.cancel(NAME, m.Named(id=gone.id)))
+    shop.call(lambda owner: owner.cancel(NAME, wire.Named(id=gone.id)))
     told.again.append(("POST", f"{NAME}/cancel", {"id": gone.id}))
     learned = {"pulls": [2, 1, 0], "sums": [1.0, 0.5, 0.0], "key": f"learned {key}"}
-    shop.call(lambda owner: owner.learn(NAME, m.Learn(**learned)))
+    shop.call(lambda owner: owner.learn(NAME, wire.Learn(**learned)))
     told.again.append(("POST", f"{NAME}/learn", learned))
-    batch = shop.call(lambda owner: owner.hand_out(NAME, m.HandOut(limit=5))).content
+    batch = shop.call(lambda owner: owner.hand_out(NAME, wire.HandOut(limit=5))).content
     results = {
         "pulls": batch.pulls,
         "sums": [0.5 * each for each in batch.pulls],
         "key": f"r {key}",
     }
-    shop.call(lambda owner: owner.results(NAME, batch.id, m.BatchResults(**results)))
+    shop.call(lambda owner: owner.results(NAME, batch.id, wire.BatchResults(**results)))
     told.again.append(("POST", f"{NAME}/batches/{batch.id}", results))
 
 
@@ -100,7 +100,7 @@ def _next_version(shop: Shop, told: Told) -> None:
     """Change the policy; the version before is closed, because nothing is out."""
     kind = "SUCB" if shop.owner.find(NAME).current.row.number == 1 else "SAE"
     request = {"spec": {**SPEC, "policy": {"kind": kind}}, "key": f"a change to {kind}"}
-    shop.call(lambda owner: owner.new_version(NAME, m.NewVersion(**request)))
+    shop.call(lambda owner: owner.new_version(NAME, wire.NewVersion(**request)))
     told.again.append(("POST", f"{NAME}/versions", request))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from oracles.service_books import UNKNOWN, Book, Books, Judged, Results, Terms
 from support.owned import NAME, Answered, Shop, answered, in_memory
 
-from structured_bandits.service import messages as m
+from structured_bandits import wire
 from structured_bandits.service.accounting import results_of_log
 from structured_bandits.service.store import all_events
 
@@ -124,7 +124,7 @@ class Clerked:
     ) -> None:
         book = self.books.current
         judged = book.judge_ask(n, available, key, defer)
-        request = m.Ask(n=n, available=None, key=key, defer=defer)
+        request = wire.Ask(n=n, available=None, key=key, defer=defer)
         request.available = None if available is None else list(available)
         found = self._call(judged, lambda owner: owner.ask(NAME, request))
         if found.status != 200:
@@ -179,7 +179,7 @@ class Clerked:
         told = list(zip(map(self._find, names), rewards, strict=True))
         judged = self.books.judge_rewards(told)
         listed = [
-            m.Reward(id=public, key=key, reward=reward)
+            wire.Reward(id=public, key=key, reward=reward)
             for (public, key), reward in zip(names, rewards, strict=True)
         ]
         found = self._call(judged, lambda owner: owner.tell(NAME, listed))
@@ -196,7 +196,7 @@ class Clerked:
         judged = Judged(frozenset({UNKNOWN}))
         if place is not None:
             judged = getattr(place[0], verb)(place[1])
-        request = m.Named(id=name[0], key=name[1])
+        request = wire.Named(id=name[0], key=name[1])
         found = self._call(judged, lambda owner: getattr(owner, verb)(NAME, request))
         if found.status == 200:
             assert found.content.changed == judged.changed
@@ -212,16 +212,16 @@ class Clerked:
         book, life = self.books.current, self._served.life
         refuted = life.fallen_at is not None and life.spec.fallback == "control"
         judged = book.judge_hand_out(limit, key, refuted)
-        request = m.HandOut(limit=limit, key=key)
+        request = wire.HandOut(limit=limit, key=key)
         found = self._call(judged, lambda owner: owner.hand_out(NAME, request))
         if found.status != 200:
             return
         number = self._number(book, found.content.id)
         assert found.content.repeated == (not judged.changed)
         if judged.changed:
-            book.give_batch(number, found.content.pulls, limit, key)
+            book.give_batch(number, list(found.content.pulls), limit, key)
         else:
-            assert (number, found.content.pulls) == judged.said
+            assert (number, list(found.content.pulls)) == judged.said
 
     def _draw_results(self) -> None:
         open_ones = [
@@ -241,7 +241,7 @@ class Clerked:
     def _results(self, uid: str, public: str, results: Results, key: str) -> None:
         book = next(each for each in self.books.versions if each.uid == uid)
         judged = book.results(self._number(book, public), results, key)
-        request = m.BatchResults(**results._asdict(), key=key)
+        request = wire.BatchResults(**results._asdict(), key=key)
         found = self._call(judged, lambda owner: owner.results(NAME, public, request))
         if found.status == 200:
             assert found.content.changed == judged.changed
@@ -254,7 +254,7 @@ class Clerked:
 
     def _learn(self, results: Results, key: str) -> None:
         judged = self.books.learn(results, key)
-        request = m.Learn(**results._asdict(), key=key)
+        request = wire.Learn(**results._asdict(), key=key)
         found = self._call(judged, lambda owner: owner.learn(NAME, request))
         if found.status == 200:
             assert found.content.changed == judged.changed
@@ -279,7 +279,9 @@ class Clerked:
 
     def _park(self, arm: int, parked: bool) -> None:
         judged = self.books.current.park(arm, parked)
-        found = self._call(judged, lambda owner: owner.park(NAME, m.Park(arm=arm, parked=parked)))
+        found = self._call(
+            judged, lambda owner: owner.park(NAME, wire.Park(arm=arm, parked=parked))
+        )
         if found.status == 200:
             assert found.content.changed == judged.changed
 
@@ -327,8 +329,8 @@ class Clerked:
         carry = None
         if carries:
             last = None if up_to is None else seqs[up_to][1]
-            carry = m.Carry(up_to=last, without=[(seqs[a][0], seqs[b][1]) for a, b in without])
-        request = m.NewVersion(spec=spec, carry=carry, key=key)
+            carry = wire.Carry(up_to=last, without=[(seqs[a][0], seqs[b][1]) for a, b in without])
+        request = wire.NewVersion(spec=spec, carry=carry, key=key)
         asked = (
             copy.deepcopy(spec),
             carries,

@@ -18,7 +18,7 @@ from support.no_leave import hand_over
 from support.owned import Shop, Time
 from support.service_process import SHOP
 
-from structured_bandits.service import messages as m
+from structured_bandits import wire
 
 PLANE = 'kind = "linear"\nfeatures = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]\nbounds = [0.0, 1.0]\n'
 EXPERIMENT = """truth = {parameter = [0.3, 0.6]}
@@ -257,7 +257,9 @@ def store_to_copy(folder: Path) -> str:
     shop = Shop(folder, Time())
     shop.create(SHOP)
     shop.tell((shop.ask_one().id, 1.0))
-    shop.call(lambda owner: owner.new_version("shop", m.NewVersion(spec={**SHOP, "horizon": 99})))
+    shop.call(
+        lambda owner: owner.new_version("shop", wire.NewVersion(spec={**SHOP, "horizon": 99}))
+    )
     _, token = shop.owner.add_token("me", "admin", None)
     shop.owner.writer.write_now()
     shop.close()

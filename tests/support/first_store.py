@@ -15,7 +15,7 @@ from typing import Any
 from support.owned import NAME, Shop, in_memory
 from support.told_life import SPEC, play, snapshot
 
-from structured_bandits.service import messages as m
+from structured_bandits import wire
 
 DATA = Path(__file__).parents[1] / "service" / "data"
 STORE, SAYS = DATA / "first_store.db", DATA / "first_store.json"
@@ -34,13 +34,15 @@ def build(folder: Path) -> Path:
     shop.create(SPEC)
     play(shop, 3)
     shop.ask(key="of the first version")
-    request = m.NewVersion(spec={**SPEC, "policy": {"kind": "SUCB"}}, key="a change")
+    request = wire.NewVersion(spec={**SPEC, "policy": {"kind": "SUCB"}}, key="a change")
     shop.call(lambda owner: owner.new_version(NAME, request))
-    shop.call(lambda owner: owner.park(NAME, m.Park(arm="cocoa")))
+    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="cocoa")))
     play(shop, 3, 1.0)
     snapshot(shop)
-    batch = shop.call(lambda owner: owner.hand_out(NAME, m.HandOut(limit=1))).content
-    results = m.BatchResults(pulls=batch.pulls, sums=[0.5 * each for each in batch.pulls], key="p")
+    batch = shop.call(lambda owner: owner.hand_out(NAME, wire.HandOut(limit=1))).content
+    results = wire.BatchResults(
+        pulls=batch.pulls, sums=[0.5 * each for each in batch.pulls], key="p"
+    )
     shop.call(lambda owner: owner.results(NAME, batch.id, results))
     shop.ask(key="a visitor")
     play(shop, 2, 0.25)

@@ -14,7 +14,7 @@ import numpy as np
 from support.bare_life import BareLife
 from support.owned import Shop
 
-from structured_bandits.service import messages as m
+from structured_bandits import wire
 from structured_bandits.service.copies import back_up, bring_back
 from structured_bandits.service.events import CANCEL, EXPIRE, LATE, TELL, Event
 from structured_bandits.service.sqlite import SqliteStore
@@ -62,8 +62,8 @@ def hand_over(shop: Shop, names: Sequence[str], way: str) -> None:
     for name in names:
         more: dict[str, Any] = {}
         if way == "up to a row":
-            more = {"carry": m.Carry(up_to=shop.life(name).seq)}
-        request = m.NewVersion(spec=LONGER, **more)
+            more = {"carry": wire.Carry(up_to=shop.life(name).seq)}
+        request = wire.NewVersion(spec=LONGER, **more)
         assert shop.call(lambda owner, n=name, r=request: owner.new_version(n, r)).status == 200
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from structured_bandits.service import messages as m
+from structured_bandits import wire
 from structured_bandits.service.clock import Clock
 from structured_bandits.service.life import Life
 from structured_bandits.service.owner import Owner
@@ -111,16 +111,16 @@ class Shop:
 
     def ask(self, name: str = NAME, **request: Any) -> Answered:
         """Ask for decisions."""
-        return self.call(lambda owner: owner.ask(name, m.Ask(**request)))
+        return self.call(lambda owner: owner.ask(name, wire.Ask(**request)))
 
-    def ask_one(self, name: str = NAME, **request: Any) -> m.Decision:
+    def ask_one(self, name: str = NAME, **request: Any) -> wire.Decision:
         """Ask for one decision, which must succeed."""
-        decision: m.Decision = self.ask(name, **request).content.decisions[0]
+        decision: wire.Decision = self.ask(name, **request).content.decisions[0]
         return decision
 
     def tell(self, *rewards: tuple[str, float], name: str = NAME) -> Answered:
         """Tell rewards by id."""
-        listed = [m.Reward(id=each, reward=reward) for each, reward in rewards]
+        listed = [wire.Reward(id=each, reward=reward) for each, reward in rewards]
         return self.call(lambda owner: owner.tell(name, listed))
 
     def settle(self) -> None:

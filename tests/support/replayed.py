@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 from support.owned import NAME, Shop, in_memory
 
+from structured_bandits import wire
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.policies.base import POLICIES
-from structured_bandits.service import messages as m
 from structured_bandits.service.life import Life
 from structured_bandits.service.saved_life import saved_content
 from structured_bandits.service.spec import build_spec
@@ -172,12 +172,12 @@ class Replayed:
 
     def _named(self, verb: str) -> None:
         if self.out:
-            request = m.Named(id=self.rng.choice(self.out)[0])
+            request = wire.Named(id=self.rng.choice(self.out)[0])
             found = self.shop.call(lambda owner: getattr(owner, verb)(NAME, request))
             assert found.status in (200, 409)
 
     def _batch(self) -> None:
-        request = m.HandOut(limit=self.rng.choice((1, 7, 40)))
+        request = wire.HandOut(limit=self.rng.choice((1, 7, 40)))
         found = self.shop.call(lambda owner: owner.hand_out(NAME, request))
         if found.status == 200:
             self.batches.append((found.content.id, found.content.pulls))
@@ -190,12 +190,12 @@ class Replayed:
         rest = [a - b for a, b in zip(pulls, part, strict=True)]
         if any(rest):
             self.batches.append((public, rest))
-        request = m.BatchResults(**self._drawn(part), key=f"part {self.rng.random()}")
+        request = wire.BatchResults(**self._drawn(part), key=f"part {self.rng.random()}")
         assert self.shop.call(lambda owner: owner.results(NAME, public, request)).status == 200
 
     def _learn(self) -> None:
         pulls = [self.rng.randint(0, 9) for _ in self.truth]
-        request = m.Learn(**self._drawn(pulls), key=f"log {self.rng.random()}")
+        request = wire.Learn(**self._drawn(pulls), key=f"log {self.rng.random()}")
         assert self.shop.call(lambda owner: owner.learn(NAME, request)).status == 200
 
     def _drawn(self, pulls: list[int]) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class Replayed:
         return {"pulls": pulls, "sums": sums, "squares": sums}
 
     def _park(self) -> None:
-        request = m.Park(arm=self.rng.randrange(len(self.truth)), parked=self.rng.random() < 0.5)
+        request = wire.Park(arm=self.rng.randrange(len(self.truth)), parked=self.rng.random() < 0.5)
         assert self.shop.call(lambda owner: owner.park(NAME, request)).status in (200, 409)
 
     def _pause(self) -> None:
@@ -213,8 +213,8 @@ class Replayed:
         assert self.shop.call(lambda owner: owner.pause(NAME, paused)).status == 200
 
     def _version(self) -> None:
-        carry = self.rng.choice((m.Carry(), m.Carry(up_to=10), None))
-        request = m.NewVersion(spec={**self.spec, **self._draw_rest()}, carry=carry)
+        carry = self.rng.choice((wire.Carry(), wire.Carry(up_to=10), None))
+        request = wire.NewVersion(spec={**self.spec, **self._draw_rest()}, carry=carry)
         assert self.shop.call(lambda owner: owner.new_version(NAME, request)).status == 200
 
     def _wait(self) -> None:

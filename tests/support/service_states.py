@@ -9,7 +9,8 @@ import msgspec
 
 from structured_bandits.service.auth import Tokens, new_token
 from structured_bandits.service.events import Event
-from structured_bandits.service.messages import (
+from structured_bandits.service.problems import Conflict, NotFound
+from structured_bandits.wire import (
     Alarm,
     ArmView,
     ControlView,
@@ -25,7 +26,6 @@ from structured_bandits.service.messages import (
     Summary,
     VersionView,
 )
-from structured_bandits.service.problems import Conflict, NotFound
 
 NOON = 1_794_830_400_000  # 16 November 2026, in milliseconds
 NAMES = ["free delivery", "10 % off", "gift wrap", "buy two, get three", "points twice"]
@@ -54,7 +54,7 @@ def arm(index: int, name: str, pulls: int, mean: float, **changes: object) -> Ar
 
 def fresh(name: str = "offers", arms: Sequence[str] = NAMES) -> State:
     """An experiment that nobody has asked for an arm yet."""
-    views = [arm(i, each, 0, 0.0, planned=40, wanted=40) for i, each in enumerate(arms)]
+    views = tuple(arm(i, each, 0, 0.0, planned=40, wanted=40) for i, each in enumerate(arms))
     return State(
         name=name,
         version=1,
@@ -75,20 +75,20 @@ def fresh(name: str = "offers", arms: Sequence[str] = NAMES) -> State:
         extra=0,
         arms=views,
         models=ModelsView(
-            total=12, fitting=12, names=[f"type {i}" for i in range(1, 13)], likely=[]
+            total=12, fitting=12, names=tuple(f"type {i}" for i in range(1, 13)), likely=()
         ),
         misfit=MisfitView(
-            e_value=1.0, log10_e=0.0, p_value=1.0, level=1e-4, refuted=False, arms=[]
+            e_value=1.0, log10_e=0.0, p_value=1.0, level=1e-4, refuted=False, arms=()
         ),
         regret=None,
         control=None,
-        alarms=[],
+        alarms=(),
         fallback="klucb",
         fallen_back=False,
-        history=[],
-        versions=[
-            VersionView(number=1, uid="k3v9", made_at=NOON, events=1, current=True, pending=0)
-        ],
+        history=(),
+        versions=(
+            VersionView(number=1, uid="k3v9", made_at=NOON, events=1, current=True, pending=0),
+        ),
     )
 
 
@@ -101,10 +101,10 @@ def busy(name: str = "offers") -> State:
         {"status": "dropped", "dropped_after": 6_144},
         {"status": "dropped", "dropped_after": 2_048},
     ]
-    arms = [
+    arms = tuple(
         arm(i, NAMES[i], PULLS[i], MEANS[i], **changes[i])  # type: ignore[arg-type]
         for i in range(5)
-    ]
+    )
     rewards = sum(PULLS)
     return msgspec.structs.replace(
         fresh(name),
@@ -123,15 +123,15 @@ def busy(name: str = "offers") -> State:
         models=ModelsView(
             total=12,
             fitting=3,
-            names=["type 2", "type 5", "type 9"],
-            likely=[
+            names=("type 2", "type 5", "type 9"),
+            likely=(
                 ModelView(name="type 5", weight=0.871),
                 ModelView(name="type 2", weight=0.104),
                 ModelView(name="type 9", weight=0.025),
-            ],
+            ),
         ),
         misfit=MisfitView(
-            e_value=3.27, log10_e=0.5145, p_value=0.306, level=1e-4, refuted=False, arms=[]
+            e_value=3.27, log10_e=0.5145, p_value=0.306, level=1e-4, refuted=False, arms=()
         ),
         regret=RegretView(least=11.52, most=40.31),
         control=ControlView(
@@ -141,14 +141,14 @@ def busy(name: str = "offers") -> State:
             policy=Side(pulls=12_344, mean=0.0671, low=0.0628, high=0.0716),
         ),
         history=history(rewards),
-        versions=[
+        versions=(
             VersionView(number=2, uid="q7mz", made_at=NOON - 86_400_000, events=27_481, current=True, pending=146),
             VersionView(number=1, uid="k3v9", made_at=NOON - 9 * 86_400_000, events=9_210, current=False, pending=2),
-        ],
+        ),
     )  # fmt: skip
 
 
-def history(rewards: int, points: int = 120, hours: float = 20.0) -> list[HistoryPoint]:
+def history(rewards: int, points: int = 120, hours: float = 20.0) -> tuple[HistoryPoint, ...]:
     """How it went: better rewards with time, fewer models, fewer arms."""
     told = []
     for i in range(1, points + 1):
@@ -168,33 +168,36 @@ def history(rewards: int, points: int = 120, hours: float = 20.0) -> list[Histor
                 log10_e=0.5145 * part**2,
             )
         )
-    return told
+    return tuple(told)
 
 
 def alarmed(name: str = "offers") -> State:
     """The structure is refuted, and the fallback plays."""
     state = busy(name)
+    history = []
     for point in state.history:
-        point.log10_e = 7.3 * max(point.rewards / state.rewards - 0.3, 0.0) / 0.7
-        point.fitting = point.fitting if point.log10_e < 2 else 0
+        log10_e = 7.3 * max(point.rewards / state.rewards - 0.3, 0.0) / 0.7
+        fitting = point.fitting if log10_e < 2 else 0
+        history.append(msgspec.structs.replace(point, log10_e=log10_e, fitting=fitting))
     text = (
         "The rewards refute the structure: it is wrong, or the rewards have changed. KL-UCB on all arms "
         "is played now, which needs no structure, with all data."
     )
     return msgspec.structs.replace(
         state,
-        alarms=[Alarm(kind="structure", text=text, since=NOON - 3_600_000)],
+        history=tuple(history),
+        alarms=(Alarm(kind="structure", text=text, since=NOON - 3_600_000),),
         misfit=MisfitView(
             e_value=2.0e7,
             log10_e=7.3,
             p_value=5e-8,
             level=1e-4,
             refuted=True,
-            arms=["10 % off", "free delivery"],
+            arms=("10 % off", "free delivery"),
         ),
         fallen_back=True,
         empty=214,
-        models=ModelsView(total=12, fitting=0, names=[], likely=[]),
+        models=ModelsView(total=12, fitting=0, names=(), likely=()),
         regret=None,
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from support.owned import NAME, TABLE, Shop
 
-from structured_bandits.service import messages as m
+from structured_bandits import wire
 
 SPEC: dict[str, Any] = {
     "structure": TABLE,
@@ -45,16 +45,16 @@ def live(folder: Path) -> Path:
     play(shop, 3)
     shop.ask(key="a visitor")
     snapshot(shop)
-    shop.call(lambda owner: owner.park(NAME, m.Park(arm="cocoa")))
+    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="cocoa")))
     play(shop, 3, 1.0)
     snapshot(shop)
     first = shop.ask_one()
-    shop.call(lambda owner: owner.cancel(NAME, m.Named(id=first.id)))
-    learned = m.Learn(pulls=[2, 1, 0], sums=[1.0, 0.5, 0.0], key="a log")
+    shop.call(lambda owner: owner.cancel(NAME, wire.Named(id=first.id)))
+    learned = wire.Learn(pulls=[2, 1, 0], sums=[1.0, 0.5, 0.0], key="a log")
     shop.call(lambda owner: owner.learn(NAME, learned))
-    batch = shop.call(lambda owner: owner.hand_out(NAME, m.HandOut(limit=5))).content
+    batch = shop.call(lambda owner: owner.hand_out(NAME, wire.HandOut(limit=5))).content
     sums = [0.5 * pulls for pulls in batch.pulls]
-    results = m.BatchResults(pulls=batch.pulls, sums=sums, key="a part")
+    results = wire.BatchResults(pulls=batch.pulls, sums=sums, key="a part")
     shop.call(lambda owner: owner.results(NAME, batch.id, results))
     shop.call(lambda owner: owner.pause(NAME, True))
     shop.ask(key="in the pause")

@@ -20,17 +20,17 @@ ROUNDED = 2.0**-53  # relatively: by how much each addition to a sum may be off
 Range = tuple[float, float]
 
 
-def checked_reward(reward: Any, allowed: Range) -> float:
-    """Return a reward as a float; raise if it is no number in the range."""
+def checked_reward(reward: Any, allowed: Range, name: str = "reward") -> float:
+    """Return a reward as a float; raise if it is no number in the range; messages call it `name`."""
     low, high = allowed
     try:
         value = math.nan if isinstance(reward, str) else float(reward)
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not (math.isfinite(value) and low <= value <= high):
-        raise RewardError(f"reward={reward!r}: expected a number in [{low:g}, {high:g}]")
+        raise RewardError(f"{name}={reward!r}: expected a number in [{low:g}, {high:g}]")
     if abs(value) > LARGEST_REWARD:
-        raise RewardError(f"reward={reward!r}: expected a number up to {LARGEST_REWARD:g}")
+        raise RewardError(f"{name}={reward!r}: expected a number up to {LARGEST_REWARD:g}")
     return value
 
 

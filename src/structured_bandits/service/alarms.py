@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from structured_bandits.policies.horizons import tuned_horizon
-from structured_bandits.service.messages import Alarm
 from structured_bandits.service.served import Served
+from structured_bandits.wire import Alarm
 
 if TYPE_CHECKING:
     from structured_bandits.service.keeper import Keeper

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from structured_bandits.service import messages
+from structured_bandits import wire
 from structured_bandits.service.choosing import choices_of
 from structured_bandits.service.events import Event
 from structured_bandits.service.life import Life
 
 
-def asked_answer(life: Life, event: Event, repeated: bool = False) -> messages.Asked:
+def asked_answer(life: Life, event: Event, repeated: bool = False) -> wire.Asked:
     """Return the answer to an ask, from its row."""
     names, first = life.spec.arm_names, event.decision or 0
-    decisions = [
-        messages.Decision(
+    decisions = tuple(
+        wire.Decision(
             id=life.name_of(number),
             arm=choice.arm,
             name=names[choice.arm],
@@ -20,11 +20,11 @@ def asked_answer(life: Life, event: Event, repeated: bool = False) -> messages.A
             propensity=choice.propensity,
         )
         for number, choice in enumerate(choices_of(event), start=first)
-    ]
-    return messages.Asked(decisions=decisions, repeated=repeated)
+    )
+    return wire.Asked(decisions=decisions, repeated=repeated)
 
 
-def batch_answer(life: Life, event: Event, repeated: bool = False) -> messages.Batch:
+def batch_answer(life: Life, event: Event, repeated: bool = False) -> wire.Batch:
     """Return the answer to a request for a plan, from its row."""
-    pulls = event.content()["pulls"]
-    return messages.Batch(id=life.name_of(event.decision or 0), pulls=pulls, repeated=repeated)
+    pulls = tuple(event.content()["pulls"])
+    return wire.Batch(id=life.name_of(event.decision or 0), pulls=pulls, repeated=repeated)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
+import msgspec
+
 from structured_bandits.extras import needs
 from structured_bandits.service.auth import Role
 from structured_bandits.service.doubled import check_doubled
@@ -33,7 +35,6 @@ from structured_bandits.service.problems import (
 from structured_bandits.service.watch import ENDPOINT
 
 with needs("The service", extra="serve"):
-    import msgspec
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
@@ -210,7 +211,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _said(request: Request, error: Exception) -> Response:
-    """Answer what a route that is no endpoint of the table refuses, or stumbles over."""
+    """Answer what a route that is none of the endpoints refuses, or stumbles over."""
     return _response(problem_of(error))
 
 

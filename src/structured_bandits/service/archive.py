@@ -1,8 +1,8 @@
 """Moving the rows of closed versions out of the store, into Parquet files.
 
 A version is closed when another one is asked and none of its rewards are out. Its log is only needed to
-answer repeated rewards and to check it; both end with its rows. What is archived is written to the disk
-and read back before anything is deleted.
+answer repeated rewards and to check it; both end with its rows. So its links are checked for the last
+time, and what is archived is written to the disk and read back before anything is deleted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ def archive(store: Store, folder: Path) -> list[Path]:
 def _move(store: Store, row: VersionRow, path: Path) -> None:
     if path.exists():
         raise OutputError(f"{path}: there is such a file already; nothing was moved")
-    write_whole(path, _parquet(list(all_events(store, row.id))))
+    events = list(all_events(store, row.id))
+    damage = next(damages(events, 0, first_link(row.uid)), None)
+    if damage is not None:
+        raise StoreError(f"{path}: {damage.what}; nothing was moved. `verify` says more")
+    write_whole(path, _parquet(events))
     with path.open("rb+") as file:
         os.fsync(file.fileno())
     if read_archive(path) != list(all_events(store, row.id)):
@@ -70,8 +74,3 @@ def read_archive(path: Path) -> list[Event]:
         import pyarrow.parquet
 
     return [Event(**row) for row in pyarrow.parquet.read_table(path).to_pylist()]
-
-
-def check_archive(path: Path, uid: str) -> list[str]:
-    """Return what is wrong with the rows of an archived version, whose uid the store knows."""
-    return [each.what for each in damages(read_archive(path), 0, first_link(uid))]

@@ -11,10 +11,10 @@ from pathlib import Path
 from structured_bandits.errors import OutputError, ParameterError
 from structured_bandits.service.accounting import results_of_life
 from structured_bandits.service.checking import check_store, exit_code
-from structured_bandits.service.messages import NewVersion
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import DamagedError, Store, StoreError
+from structured_bandits.wire import NewVersion
 from structured_bandits.writing import check_file
 
 

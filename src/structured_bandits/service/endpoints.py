@@ -1,6 +1,6 @@
-"""The table of endpoints: path, what goes in, what comes out, who may call it, what it does.
+"""The endpoints: path, what goes in, what comes out, who may call it, what it does.
 
-The routes and the OpenAPI description are both made from it, so they agree.
+The routes, the OpenAPI description and docs/http.md are made from them, in this order, so they agree.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from structured_bandits.extras import needs
-from structured_bandits.service import messages as m
+import msgspec
+
+from structured_bandits import wire
 from structured_bandits.service.auth import Role, Token
 from structured_bandits.service.events import Event
 from structured_bandits.service.guard import Caller
@@ -19,11 +20,10 @@ from structured_bandits.service.problems import NotFound, Refused
 from structured_bandits.service.served import Served
 from structured_bandits.service.views import arms_of, models_of, state_of, summary_of
 
-with needs("The service", extra="serve"):
-    import msgspec
-
 MOST_EVENTS = 10_000  # in one answer
 NDJSON = "application/x-ndjson"
+ALL = "/v1/experiments"
+ONE = f"{ALL}/{{name}}"
 
 
 class Call(NamedTuple):
@@ -50,8 +50,11 @@ class Reply(NamedTuple):
     lines: bool = False  # as lines of JSON, one for each item
 
 
+Does = Callable[[Call], Reply]
+
+
 class Endpoint(NamedTuple):
-    """A line of the table."""
+    """A function that answers requests, and all that is to be known of it."""
 
     method: str
     path: str
@@ -59,45 +62,53 @@ class Endpoint(NamedTuple):
     role: Role | None  # None: anybody, as for health checks
     takes: Any  # the record of the body; None without one
     gives: Any
-    does: Callable[[Call], Reply]
+    does: Does
     summary: str
-    statuses: tuple[int, ...] = ()  # besides those that every endpoint has
-    query: tuple[str, ...] = ()  # whole numbers
+    statuses: tuple[int, ...]  # besides 200 and the refusals that every endpoint has
+    query: tuple[str, ...]  # whole numbers
 
 
-# --- decisions and rewards
+ENDPOINTS: list[Endpoint] = []
 
 
-def _ask(call: Call) -> Reply:
-    return Reply(call.owner.ask(call.name, call.content))
+def endpoint(
+    method: str,
+    path: str,
+    role: Role | None,
+    *,
+    takes: Any = None,
+    gives: Any,
+    statuses: tuple[int, ...] = (),
+    query: tuple[str, ...] = (),
+) -> Callable[[Does], Does]:
+    """Make an endpoint of a function: its name is the label, its docstring the summary."""
+
+    def added(does: Does) -> Does:
+        label = does.__name__.removeprefix("_").replace("_", " ")
+        summary = (does.__doc__ or label).removesuffix(".")  # python -OO drops docstrings
+        ENDPOINTS.append(
+            Endpoint(method, path, label, role, takes, gives, does, summary, statuses, query)
+        )
+        return does
+
+    return added
 
 
-def _tell(call: Call) -> Reply:
-    several = call.content if isinstance(call.content, list) else [call.content]
-    return Reply(call.owner.tell(call.name, several))
+# --- experiments
 
 
-def _cancel(call: Call) -> Reply:
-    return Reply(call.owner.cancel(call.name, call.content))
+@endpoint("GET", ALL, "read", gives=wire.Listing)
+def _list(call: Call) -> Reply:
+    """List all experiments."""
+    served = [each for each in call.owner.served.values() if call.caller.may("read", each.name)]
+    return Reply(wire.Listing(experiments=tuple(summary_of(call.owner, each) for each in served)))
 
 
-def _activate(call: Call) -> Reply:
-    return Reply(call.owner.activate(call.name, call.content))
-
-
-def _hand_out(call: Call) -> Reply:
-    return Reply(call.owner.hand_out(call.name, call.content))
-
-
-def _results(call: Call) -> Reply:
-    return Reply(call.owner.results(call.name, call.path["batch"], call.content))
-
-
-def _learn(call: Call) -> Reply:
-    return Reply(call.owner.learn(call.name, call.content))
-
-
-# --- reading
+@endpoint("PUT", ONE, "admin", takes=wire.Create, gives=wire.Created, statuses=(201,))
+def _create(call: Call) -> Reply:
+    """Create an experiment."""
+    created = call.owner.create(call.name, call.content.spec)
+    return Reply(created, 201 if created.created else 200)
 
 
 def _served(call: Call) -> tuple[Served, str]:
@@ -105,22 +116,88 @@ def _served(call: Call) -> tuple[Served, str]:
     return served, f"{served.current.uid}-{served.life.seq}"
 
 
+@endpoint("GET", ONE, "read", gives=wire.State, statuses=(304,))
 def _state(call: Call) -> Reply:
+    """Read an experiment."""
     served, etag = _served(call)
     return Reply(state_of(call.owner, served), etag=etag)
 
 
+@endpoint("GET", f"{ONE}/spec", "read", gives=wire.Specification)
 def _spec(call: Call) -> Reply:
+    """Read the specification, to send a changed one as a new version."""
     served, _ = _served(call)
-    return Reply(m.Specification(version=served.current.row.number, spec=served.life.spec.plain))
+    return Reply(wire.Specification(version=served.current.row.number, spec=served.life.spec.plain))
 
 
+# --- decisions and rewards
+
+
+@endpoint("POST", f"{ONE}/ask", "ask", takes=wire.Ask, gives=wire.Asked)
+def _ask(call: Call) -> Reply:
+    """Ask for decisions."""
+    return Reply(call.owner.ask(call.name, call.content))
+
+
+@endpoint("POST", f"{ONE}/tell", "ask", takes=wire.Tell, gives=wire.Told)
+def _tell(call: Call) -> Reply:
+    """Tell rewards."""
+    several = call.content if isinstance(call.content, list) else [call.content]
+    return Reply(call.owner.tell(call.name, several))
+
+
+@endpoint("POST", f"{ONE}/cancel", "ask", takes=wire.Named, gives=wire.Done)
+def _cancel(call: Call) -> Reply:
+    """Cancel a decision."""
+    return Reply(call.owner.cancel(call.name, call.content))
+
+
+@endpoint("POST", f"{ONE}/activate", "ask", takes=wire.Named, gives=wire.Done)
+def _activate(call: Call) -> Reply:
+    """Say that a deferred decision was shown."""
+    return Reply(call.owner.activate(call.name, call.content))
+
+
+# --- many pulls at once
+
+
+@endpoint("POST", f"{ONE}/plan", "ask", takes=wire.HandOut, gives=wire.Batch)
+def _hand_out(call: Call) -> Reply:
+    """Ask for a plan as counts."""
+    return Reply(call.owner.hand_out(call.name, call.content))
+
+
+@endpoint("POST", f"{ONE}/batches/{{batch}}", "ask", takes=wire.BatchResults, gives=wire.Done)
+def _results(call: Call) -> Reply:
+    """Tell results of a batch."""
+    return Reply(call.owner.results(call.name, call.path["batch"], call.content))
+
+
+@endpoint("POST", f"{ONE}/learn", "ask", takes=wire.Learn, gives=wire.Done)
+def _learn(call: Call) -> Reply:
+    """Take in results from elsewhere."""
+    return Reply(call.owner.learn(call.name, call.content))
+
+
+# --- reading
+
+
+@endpoint("GET", f"{ONE}/arms", "read", gives=wire.ArmList, statuses=(304,))
 def _arms(call: Call) -> Reply:
+    """Read the arms."""
     served, etag = _served(call)
-    return Reply(m.ArmList(arms=arms_of(served.life)), etag=etag)
+    return Reply(wire.ArmList(arms=arms_of(served.life)), etag=etag)
 
 
+@endpoint("GET", f"{ONE}/plan", "read", gives=wire.ArmList, statuses=(304,))
+def _plan(call: Call) -> Reply:
+    """Read the plan."""
+    return _arms(call)
+
+
+@endpoint("GET", f"{ONE}/models", "read", gives=wire.ModelsView, statuses=(304,))
 def _models(call: Call) -> Reply:
+    """Read the models."""
     served, etag = _served(call)
     models = models_of(served.life)
     if models is None:
@@ -128,42 +205,7 @@ def _models(call: Call) -> Reply:
     return Reply(models, etag=etag)
 
 
-def _events(call: Call) -> Reply:
-    after, limit = number(call, "after", 0), number(call, "limit", 1_000)
-    version = number(call, "version", 0)
-    served = call.owner.find(call.name)
-    found = [each for each in served.versions if each.row.number == version] or [served.current]
-    if version and found[0].row.number != version:
-        raise NotFound(f"The experiment {call.name!r} has no version {version}.")
-    rows = call.owner.store.events(found[0].row.id, after, max(1, min(limit, MOST_EVENTS)))
-    return Reply([cloud_event(call.name, found[0].uid, event) for event in rows], lines=True)
-
-
-def cloud_event(name: str, uid: str, event: Event) -> m.CloudEvent:
-    """Return a row of the log for readers."""
-    data: dict[str, Any] = {
-        "seq": event.seq,
-        "decision": event.decision,
-        "n": event.n,
-        "arm": event.arm,
-    }
-    data |= {"value": event.value, "key": event.key, **event.content()}
-    return m.CloudEvent(
-        specversion="1.0",
-        id=f"{uid}-{event.seq}",
-        source=f"/v1/experiments/{name}",
-        type=f"structured-bandits.{event.kind}",
-        time=datetime.fromtimestamp(event.at / 1000.0, UTC).isoformat(timespec="milliseconds"),
-        data={key: value for key, value in data.items() if value is not None},
-    )
-
-
-def _list(call: Call) -> Reply:
-    served = [each for each in call.owner.served.values() if call.caller.may("read", each.name)]
-    return Reply(m.Listing(experiments=[summary_of(call.owner, each) for each in served]))
-
-
-def number(call: Call, name: str, default: int) -> int:
+def _number(call: Call, name: str, default: int) -> int:
     """Return a whole number from the query."""
     text = call.query.get(name)
     if text is None:
@@ -173,53 +215,74 @@ def number(call: Call, name: str, default: int) -> int:
     return int(text)
 
 
+def cloud_event(name: str, uid: str, event: Event) -> wire.CloudEvent:
+    """Return a row of the log for readers."""
+    data: dict[str, Any] = {
+        "seq": event.seq,
+        "decision": event.decision,
+        "n": event.n,
+        "arm": event.arm,
+    }
+    data |= {"value": event.value, "key": event.key, **event.content()}
+    return wire.CloudEvent(
+        specversion="1.0",
+        id=f"{uid}-{event.seq}",
+        source=f"/v1/experiments/{name}",
+        type=f"structured-bandits.{event.kind}",
+        time=datetime.fromtimestamp(event.at / 1000.0, UTC).isoformat(timespec="milliseconds"),
+        data={key: value for key, value in data.items() if value is not None},
+    )
+
+
+@endpoint(
+    "GET", f"{ONE}/events", "read", gives=wire.CloudEvent, query=("after", "limit", "version")
+)
+def _events(call: Call) -> Reply:
+    """Read the log, as lines of JSON."""
+    after, limit = _number(call, "after", 0), _number(call, "limit", 1_000)
+    version = _number(call, "version", 0)
+    served = call.owner.find(call.name)
+    found = [each for each in served.versions if each.row.number == version] or [served.current]
+    if version and found[0].row.number != version:
+        raise NotFound(f"The experiment {call.name!r} has no version {version}.")
+    rows = call.owner.store.events(found[0].row.id, after, max(1, min(limit, MOST_EVENTS)))
+    return Reply([cloud_event(call.name, found[0].uid, event) for event in rows], lines=True)
+
+
 # --- administration
 
 
-def _create(call: Call) -> Reply:
-    created = call.owner.create(call.name, call.content.spec)
-    return Reply(created, 201 if created.created else 200)
-
-
+@endpoint(
+    "POST", f"{ONE}/versions", "admin", takes=wire.NewVersion, gives=wire.Created, statuses=(201,)
+)
 def _new_version(call: Call) -> Reply:
+    """Make a new version."""
     created = call.owner.new_version(call.name, call.content)
     return Reply(created, 201 if created.created else 200)
 
 
+@endpoint("POST", f"{ONE}/pause", "admin", takes=wire.Nothing, gives=wire.Done)
 def _pause(call: Call) -> Reply:
+    """Pause."""
     return Reply(call.owner.pause(call.name, True))
 
 
+@endpoint("POST", f"{ONE}/resume", "admin", takes=wire.Nothing, gives=wire.Done)
 def _resume(call: Call) -> Reply:
+    """Resume."""
     return Reply(call.owner.pause(call.name, False))
 
 
+@endpoint("POST", f"{ONE}/park", "admin", takes=wire.Park, gives=wire.Done)
 def _park(call: Call) -> Reply:
+    """Park or unpark an arm."""
     return Reply(call.owner.park(call.name, call.content))
 
 
-def _tokens(call: Call) -> Reply:
-    return Reply(m.TokenList(tokens=[token_view(token) for token in call.owner.tokens]))
-
-
-def _new_token(call: Call) -> Reply:
-    asked = call.content
-    call.caller.check_first_token(asked.role, asked.experiments)
-    text, token = call.owner.add_token(asked.name, asked.role, asked.experiments)
-    return Reply(token_view(token, text), 201)
-
-
-def _revoke(call: Call) -> Reply:
-    identity = call.path["token"]
-    if not any(token.id == identity for token in call.owner.tokens):
-        raise NotFound(f"There is no token {identity!r}.")
-    return Reply(m.Done(changed=call.owner.revoke_token(identity), seq=0))
-
-
-def token_view(token: Token, text: str | None = None) -> m.TokenView:
+def token_view(token: Token, text: str | None = None) -> wire.TokenView:
     """Return a token for people; `text` only when it was made."""
-    experiments = None if token.experiments is None else list(token.experiments)
-    return m.TokenView(
+    experiments = None if token.experiments is None else tuple(token.experiments)
+    return wire.TokenView(
         id=token.id,
         name=token.name,
         role=token.role,
@@ -230,186 +293,54 @@ def token_view(token: Token, text: str | None = None) -> m.TokenView:
     )
 
 
+@endpoint("GET", "/v1/tokens", "admin", gives=wire.TokenList)
+def _tokens(call: Call) -> Reply:
+    """List tokens."""
+    return Reply(wire.TokenList(tokens=tuple(token_view(token) for token in call.owner.tokens)))
+
+
+@endpoint("POST", "/v1/tokens", "admin", takes=wire.NewToken, gives=wire.TokenView, statuses=(201,))
+def _new_token(call: Call) -> Reply:
+    """Make a token."""
+    asked = call.content
+    call.caller.check_first_token(asked.role, asked.experiments)
+    text, token = call.owner.add_token(asked.name, asked.role, asked.experiments)
+    return Reply(token_view(token, text), 201)
+
+
+@endpoint("DELETE", "/v1/tokens/{token}", "admin", gives=wire.Done)
+def _revoke(call: Call) -> Reply:
+    """Revoke a token."""
+    identity = call.path["token"]
+    if not any(token.id == identity for token in call.owner.tokens):
+        raise NotFound(f"There is no token {identity!r}.")
+    return Reply(wire.Done(changed=call.owner.revoke_token(identity), seq=0))
+
+
+@endpoint("POST", "/v1/clock/confirm", "admin", takes=wire.Nothing, gives=wire.Done)
 def _confirm_clock(call: Call) -> Reply:
+    """Say that the clock is right."""
     trusted = call.owner.clock.is_trusted()
     call.owner.clock.confirm()
-    return Reply(m.Done(changed=not trusted, seq=0))
+    return Reply(wire.Done(changed=not trusted, seq=0))
 
 
+# --- health
+
+
+@endpoint("GET", "/live", None, gives=wire.Health)
 def _live(call: Call) -> Reply:
-    return Reply(m.Health(ok=True))
+    """Is the process alive?"""
+    return Reply(wire.Health(ok=True))
 
 
+@endpoint("GET", "/ready", None, gives=wire.Health, statuses=(503,))
 def _ready(call: Call) -> Reply:
+    """Does it answer requests?"""
     refusal = call.owner.refusal
     if refusal is not None:
-        return Reply(m.Health(ok=False, detail=refusal), 503)
-    return Reply(m.Health(ok=True))
-
-
-ALL = "/v1/experiments"
-ONE = f"{ALL}/{{name}}"
-
-ENDPOINTS = (
-    Endpoint("GET", ALL, "list", "read", None, m.Listing, _list, "List all experiments"),
-    Endpoint(
-        "PUT",
-        ONE,
-        "create",
-        "admin",
-        m.Create,
-        m.Created,
-        _create,
-        "Create an experiment",
-        (201, 409),
-    ),
-    Endpoint("GET", ONE, "state", "read", None, m.State, _state, "Read an experiment", (304,)),
-    Endpoint(
-        "GET",
-        f"{ONE}/spec",
-        "spec",
-        "read",
-        None,
-        m.Specification,
-        _spec,
-        "Read the specification, to send a changed one as a new version",
-    ),
-    Endpoint("POST", f"{ONE}/ask", "ask", "ask", m.Ask, m.Asked, _ask, "Ask for decisions", (409,)),
-    Endpoint("POST", f"{ONE}/tell", "tell", "ask", m.Tell, m.Told, _tell, "Tell rewards", (409,)),
-    Endpoint(
-        "POST",
-        f"{ONE}/cancel",
-        "cancel",
-        "ask",
-        m.Named,
-        m.Done,
-        _cancel,
-        "Cancel a decision",
-        (409,),
-    ),
-    Endpoint(
-        "POST",
-        f"{ONE}/activate",
-        "activate",
-        "ask",
-        m.Named,
-        m.Done,
-        _activate,
-        "Say that a deferred decision was shown",
-        (409,),
-    ),
-    Endpoint(
-        "POST",
-        f"{ONE}/plan",
-        "hand out",
-        "ask",
-        m.HandOut,
-        m.Batch,
-        _hand_out,
-        "Ask for a plan as counts",
-        (409,),
-    ),
-    Endpoint(
-        "POST",
-        f"{ONE}/batches/{{batch}}",
-        "results",
-        "ask",
-        m.BatchResults,
-        m.Done,
-        _results,
-        "Tell results of a batch",
-        (409,),
-    ),
-    Endpoint(
-        "POST",
-        f"{ONE}/learn",
-        "learn",
-        "ask",
-        m.Learn,
-        m.Done,
-        _learn,
-        "Take in results from elsewhere",
-        (409,),
-    ),
-    Endpoint("GET", f"{ONE}/arms", "arms", "read", None, m.ArmList, _arms, "Read the arms", (304,)),
-    Endpoint("GET", f"{ONE}/plan", "plan", "read", None, m.ArmList, _arms, "Read the plan", (304,)),
-    Endpoint(
-        "GET",
-        f"{ONE}/models",
-        "models",
-        "read",
-        None,
-        m.ModelsView,
-        _models,
-        "Read the models",
-        (304,),
-    ),
-    Endpoint(
-        "GET",
-        f"{ONE}/events",
-        "events",
-        "read",
-        None,
-        m.CloudEvent,
-        _events,
-        "Read the log, as lines of JSON",
-        (),
-        ("after", "limit", "version"),
-    ),
-    Endpoint(
-        "POST",
-        f"{ONE}/versions",
-        "new version",
-        "admin",
-        m.NewVersion,
-        m.Created,
-        _new_version,
-        "Make a new version",
-        (201, 409),
-    ),
-    Endpoint("POST", f"{ONE}/pause", "pause", "admin", m.Nothing, m.Done, _pause, "Pause"),
-    Endpoint("POST", f"{ONE}/resume", "resume", "admin", m.Nothing, m.Done, _resume, "Resume"),
-    Endpoint(
-        "POST",
-        f"{ONE}/park",
-        "park",
-        "admin",
-        m.Park,
-        m.Done,
-        _park,
-        "Park or unpark an arm",
-        (409,),
-    ),
-    Endpoint("GET", "/v1/tokens", "tokens", "admin", None, m.TokenList, _tokens, "List tokens"),
-    Endpoint(
-        "POST",
-        "/v1/tokens",
-        "new token",
-        "admin",
-        m.NewToken,
-        m.TokenView,
-        _new_token,
-        "Make a token",
-        (201,),
-    ),
-    Endpoint(
-        "DELETE", "/v1/tokens/{token}", "revoke", "admin", None, m.Done, _revoke, "Revoke a token"
-    ),
-    Endpoint(
-        "POST",
-        "/v1/clock/confirm",
-        "confirm clock",
-        "admin",
-        m.Nothing,
-        m.Done,
-        _confirm_clock,
-        "Say that the clock is right",
-    ),
-    Endpoint("GET", "/live", "live", None, None, m.Health, _live, "Is the process alive?"),
-    Endpoint(
-        "GET", "/ready", "ready", None, None, m.Health, _ready, "Does it answer requests?", (503,)
-    ),
-)
+        return Reply(wire.Health(ok=False, detail=refusal), 503)
+    return Reply(wire.Health(ok=True))
 
 
 def encoded(reply: Reply) -> bytes:

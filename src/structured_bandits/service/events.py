@@ -11,10 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from structured_bandits.extras import needs
-
-with needs("The service", extra="serve"):
-    from msgspec import json
+from msgspec import json
 
 CHAIN_BYTES = 16
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.service import events as kinds
@@ -14,9 +16,6 @@ from structured_bandits.service.events import Event, public_id
 from structured_bandits.service.served import spec_of
 from structured_bandits.service.store import ARCHIVED, Store, VersionRow, all_events
 from structured_bandits.writing import write_whole
-
-with needs("The service", extra="serve"):
-    import msgspec
 
 COLUMNS = (
     "experiment",

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from structured_bandits.service.auth import Tokens
 from structured_bandits.service.events import Event
-from structured_bandits.service.messages import Park, State, Summary
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.problems import NotFound
 from structured_bandits.service.views import state_of, summary_of
+from structured_bandits.wire import Park, State, Summary
 
 
 class OwnerForPages:

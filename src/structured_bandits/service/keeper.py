@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 import structured_bandits
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.extras import needs
 from structured_bandits.service.auth import Token, Tokens
 from structured_bandits.service.clock import Clock
 from structured_bandits.service.life import BrokenError, Life
@@ -36,9 +37,6 @@ from structured_bandits.service.store import (
 )
 from structured_bandits.service.tables import UNSEALED
 from structured_bandits.service.writer import Refused, Writer
-
-with needs("The service", extra="serve"):
-    import msgspec
 
 COST_OF_ROW = 5e-6  # seconds to read and check a row at a restart, besides what the policy takes
 MOST_COST = 1.0  # seconds of replay after which a snapshot is taken

@@ -37,9 +37,9 @@ from structured_bandits.service.choosing import (
 )
 from structured_bandits.service.events import Event, body_of, first_link, link, public_id
 from structured_bandits.service.history import History
-from structured_bandits.service.messages import HistoryPoint
 from structured_bandits.service.problems import Conflict, NotFound, Refused
 from structured_bandits.service.spec import Spec
+from structured_bandits.wire import HistoryPoint
 
 MOST_SETTLED = 1_000  # decisions in one transaction, so that nobody waits long behind them
 MOST_IN_BATCH = 10_000
@@ -92,7 +92,7 @@ class Fresh(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Rewards that may be recorded, by decision, and what becomes of each, as in messages.Outcome."""
+    """Rewards that may be recorded, by decision, and what becomes of each, as in wire.Outcome."""
 
     fresh: dict[int, Fresh]
     statuses: list[str]

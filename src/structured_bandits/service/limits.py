@@ -1,7 +1,7 @@
 """How much a caller may send: the length, depth and time of a body, and requests a second.
 
 The application sees a body only once it is there as a whole and within the limits; a request that is
-refused here has reached nothing else. How many items a list may have, its type says (`messages.py`).
+refused here has reached nothing else. How many items a list may have, its type says (`wire.py`).
 
 All of this is plain ASGI, a few microseconds a request.
 """

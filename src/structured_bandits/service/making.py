@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.extras import needs
+import msgspec
+
+from structured_bandits import wire
+from structured_bandits.errors import RewardError, StructuredBanditsError
 from structured_bandits.policies.horizons import tuned_horizon
-from structured_bandits.service import messages
 from structured_bandits.service.accounting import (
     by_name,
     refutes,
@@ -34,11 +35,8 @@ from structured_bandits.service.served import Served, Version, new_uid
 from structured_bandits.service.spec import Spec, build_spec, checked_name, digest_of_text
 from structured_bandits.service.store import ExperimentRow, VersionRow, all_events
 
-with needs("The service", extra="serve"):
-    import msgspec
 
-
-def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> messages.Created:
+def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> wire.Created:
     """Make an experiment; the same again changes nothing."""
     checked_name(name)
     if name in keeper.served:
@@ -61,22 +59,22 @@ def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> messages.Created
     _add(keeper, served, version, spec)
     keeper.served[name] = served
     log("An experiment was created.", experiment=name, policy=repr(spec.policy)[:200])
-    return messages.Created(name=name, version=1, uid=row.uid, created=True)
+    return wire.Created(name=name, version=1, uid=row.uid, created=True)
 
 
-def _created_before(served: Served, plain: dict[str, Any]) -> messages.Created:
+def _created_before(served: Served, plain: dict[str, Any]) -> wire.Created:
     row = served.current.row
     if build_spec(plain).digest != served.life.spec.digest:
         raise Conflict(
             f"There is an experiment {served.name!r} with another specification; make a new version "
             "of it instead."
         )
-    return messages.Created(name=served.name, version=row.number, uid=row.uid, created=False)
+    return wire.Created(name=served.name, version=row.number, uid=row.uid, created=False)
 
 
 def new_version(
-    keeper: Keeper, name: str, request: messages.NewVersion, again: bool = False
-) -> messages.Created:
+    keeper: Keeper, name: str, request: wire.NewVersion, again: bool = False
+) -> wire.Created:
     """Change an experiment: a new version, which begins with rewards of the one before.
 
     It stays paused if it was, and arms stay parked, by their names. With `again` it is the same one
@@ -99,7 +97,7 @@ def new_version(
     row = _new_row(keeper, served.row.id, before.row.number + 1, spec)
     at = keeper.clock.now()
     version, life = _begin(keeper, row, spec, request.key, _digest(request))
-    whole = request.carry == messages.Carry()
+    whole = request.carry == wire.Carry()
     if carried is not None and request.carry is None:
         life.start_with(carried, at)
     elif carried is not None:
@@ -122,10 +120,10 @@ def new_version(
     keeper.stopped.pop(served.row.id, None)  # another policy, or other data: it may go on
     follow(keeper, served, before, at)
     log("A version was created.", experiment=name, version=row.number)
-    return messages.Created(name=name, version=row.number, uid=row.uid, created=True)
+    return wire.Created(name=name, version=row.number, uid=row.uid, created=True)
 
 
-def _made_before(served: Served, request: messages.NewVersion) -> messages.Created | None:
+def _made_before(served: Served, request: wire.NewVersion) -> wire.Created | None:
     """Return the version that this request has made; another one under its key is refused."""
     if request.key is None:
         return None
@@ -136,12 +134,12 @@ def _made_before(served: Served, request: messages.NewVersion) -> messages.Creat
         if made.kind != START or made.content().get("request") != _digest(request):
             raise Refused(f"The key {request.key!r} was used for another request before.")
         number, uid = version.row.number, version.uid
-        return messages.Created(name=served.name, version=number, uid=uid, created=False)
+        return wire.Created(name=served.name, version=number, uid=uid, created=False)
     return None
 
 
 def _carried(
-    keeper: Keeper, before: Version, old: Life, carry: messages.Carry | None, spec: Spec
+    keeper: Keeper, before: Version, old: Life, carry: wire.Carry | None, spec: Spec
 ) -> Results | None:
     """Return the rewards with which a new version begins, checked.
 
@@ -196,7 +194,10 @@ def _start(spec: Spec) -> Results | None:
         return None
     results = Results.of(spec.start)
     trial = Life(spec, new_uid()).agent
-    trial.learn(*results)
+    try:
+        trial.learn(*results)
+    except RewardError as error:  # it begins with the name of the list
+        raise Refused(f"start.{error}") from None
     fitting = trial.fitting_models
     if fitting is not None and not len(fitting) and not spec.start.get("force", False):
         raise Refused(
@@ -271,6 +272,6 @@ def _check_ranges(old: tuple[float, float], new: tuple[float, float]) -> None:
         )
 
 
-def _digest(request: messages.NewVersion) -> str:
+def _digest(request: wire.NewVersion) -> str:
     """Return a hash of a request: does the same one come again?"""
     return digest_of_text(msgspec.json.encode(request, order="sorted").decode())

@@ -115,11 +115,11 @@ class Metrics:
     # --- what the service calls --------------------------------------------------------------
 
     def count_decisions(self, experiment: str, reason: str, n: int = 1) -> None:
-        """Count decisions that were handed out; `reason` is as in `messages.Decision`."""
+        """Count decisions that were handed out; `reason` is as in `wire.Decision`."""
         self._decisions[experiment, reason] += n
 
     def count_rewards(self, experiment: str, status: str, n: int = 1) -> None:
-        """Count rewards that were told; `status` is as in `messages.Outcome`."""
+        """Count rewards that were told; `status` is as in `wire.Outcome`."""
         self._rewards[experiment, status] += n
 
     def count_conflict(self, experiment: str) -> None:

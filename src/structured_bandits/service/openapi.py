@@ -1,18 +1,16 @@
-"""The OpenAPI description of the service, from the table of endpoints."""
+"""The OpenAPI description of the service, from its endpoints."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+import msgspec
+
 import structured_bandits
-from structured_bandits.extras import needs
-from structured_bandits.service import messages
+from structured_bandits import wire
 from structured_bandits.service.endpoints import ENDPOINTS, NDJSON, Endpoint
 from structured_bandits.service.problems import MEDIA_TYPE
-
-with needs("The service", extra="serve"):
-    import msgspec
 
 #: What every endpoint may answer, besides its own.
 REFUSALS = {
@@ -35,7 +33,7 @@ def description() -> dict[str, Any]:
     """Return the description, as OpenAPI 3.1."""
     records = [each for one in ENDPOINTS for each in (one.takes, one.gives) if each is not None]
     schemas, components = msgspec.json.schema_components(
-        [*records, messages.Problem], ref_template="#/components/schemas/{name}"
+        [*records, wire.Problem], ref_template="#/components/schemas/{name}"
     )
     of = iter(schemas)
     paths: dict[str, Any] = {}

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from structured_bandits.service import messages
+from structured_bandits import wire
 from structured_bandits.service.answers import asked_answer, batch_answer
 from structured_bandits.service.auth import Token, new_token
 from structured_bandits.service.choosing import Wanted, wanted_of
@@ -40,7 +40,7 @@ class Owner(Keeper):
 
     # --- decisions and rewards
 
-    def ask(self, name: str, request: messages.Ask) -> messages.Asked:
+    def ask(self, name: str, request: wire.Ask) -> wire.Asked:
         """Hand out decisions."""
         served = self.find(name)
         version, life = served.current, served.life
@@ -60,7 +60,7 @@ class Owner(Keeper):
             self.metrics.count_decisions(name, decision.reason)
         return answer
 
-    def _asked_before(self, life: Life, before: Event, wanted: Wanted) -> messages.Asked:
+    def _asked_before(self, life: Life, before: Event, wanted: Wanted) -> wire.Asked:
         """Return the answer that a key got before; another request under the same key is refused."""
         if before.kind != ASK or wanted_of(before)._replace(available=None) != wanted._replace(
             available=None
@@ -75,7 +75,7 @@ class Owner(Keeper):
                 )
         return answer
 
-    def tell(self, name: str, rewards: Sequence[messages.Reward]) -> messages.Told:
+    def tell(self, name: str, rewards: Sequence[wire.Reward]) -> wire.Told:
         """Record rewards, all of them or none."""
         served = self.find(name)
         places = [self._place(served, each.id, each.key) for each in rewards]
@@ -89,8 +89,8 @@ class Owner(Keeper):
         for (version, decision), status in zip(places, statuses, strict=True):
             self.metrics.count_rewards(name, status)
             public = public_id(version.uid, decision)
-            outcomes.append(messages.Outcome(id=public, status=status))  # type: ignore[arg-type]
-        return messages.Told(outcomes=outcomes)
+            outcomes.append(wire.Outcome(id=public, status=status))
+        return wire.Told(outcomes=tuple(outcomes))
 
     def _tell_all(
         self, served: Served, places: Sequence[Place], rewards: Sequence[float], at: int
@@ -118,30 +118,30 @@ class Owner(Keeper):
             follow(self, served, version, at)
         return statuses
 
-    def cancel(self, name: str, request: messages.Named) -> messages.Done:
+    def cancel(self, name: str, request: wire.Named) -> wire.Done:
         """Take a decision back."""
         served = self.find(name)
         place = version, decision = self._place(served, request.id, request.key)
         if version.life is None:
             check_closed(place, unchanged=(CANCEL,))
-            return messages.Done(changed=False, seq=version.row.head)
+            return wire.Done(changed=False, seq=version.row.head)
         at = self.clock.now()
         with self.changing(version) as life:
             changed = life.cancel(decision, at, version.past)
         follow(self, served, version, at)
-        return messages.Done(changed=changed, seq=life.seq)
+        return wire.Done(changed=changed, seq=life.seq)
 
-    def activate(self, name: str, request: messages.Named) -> messages.Done:
+    def activate(self, name: str, request: wire.Named) -> wire.Done:
         """Note that a deferred decision was shown."""
         place = version, decision = self._place(self.find(name), request.id, request.key)
         if version.life is None:
             check_closed(place, unchanged=(TELL,))
-            return messages.Done(changed=False, seq=version.row.head)
+            return wire.Done(changed=False, seq=version.row.head)
         with self.changing(version) as life:
             changed = life.activate(decision, self.clock.now(), version.past)
-        return messages.Done(changed=changed, seq=life.seq)
+        return wire.Done(changed=changed, seq=life.seq)
 
-    def hand_out(self, name: str, request: messages.HandOut) -> messages.Batch:
+    def hand_out(self, name: str, request: wire.HandOut) -> wire.Batch:
         """Hand out a plan as counts."""
         served = self.find(name)
         version, life = served.current, served.life
@@ -156,13 +156,13 @@ class Owner(Keeper):
         self.metrics.count_decisions(name, "plan", event.n or 0)
         return batch_answer(life, event)
 
-    def results(self, name: str, batch: str, request: messages.BatchResults) -> messages.Done:
+    def results(self, name: str, batch: str, request: wire.BatchResults) -> wire.Done:
         """Take in results of a part of a batch."""
         served = self.find(name)
         version, decision = served.find(batch)
         results = Results(request.pulls, request.sums, request.squares)
         if self._is_repeated(version, request.key, RESULTS, decision, results):
-            return messages.Done(changed=False, seq=served.life.seq)
+            return wire.Done(changed=False, seq=served.life.seq)
         at = self.clock.now()
         passed_on = forwarded(served, version, results)
         if passed_on is not None:  # what the version that took over refuses, nobody learns
@@ -172,19 +172,19 @@ class Owner(Keeper):
         forward(self, served, version, passed_on, at)
         follow(self, served, version, at)
         self.metrics.count_rewards(name, "recorded", sum(results.pulls))
-        return messages.Done(changed=True, seq=life.seq)
+        return wire.Done(changed=True, seq=life.seq)
 
-    def learn(self, name: str, request: messages.Learn) -> messages.Done:
+    def learn(self, name: str, request: wire.Learn) -> wire.Done:
         """Take in results of pulls that the service did not ask for."""
         served = self.find(name)
         results = Results(request.pulls, request.sums, request.squares)
         for version in reversed(served.versions):  # an older one may have carried them over
             if self._is_repeated(version, request.key, LEARN, None, results):
-                return messages.Done(changed=False, seq=served.life.seq)
+                return wire.Done(changed=False, seq=served.life.seq)
         with self.changing(served.current) as life:
             life.learn(results, request.key, self.clock.now())
         self.metrics.count_rewards(name, "recorded", sum(results.pulls))
-        return messages.Done(changed=True, seq=life.seq)
+        return wire.Done(changed=True, seq=life.seq)
 
     def _is_repeated(
         self, version: Version, key: str, kind: str, decision: int | None, results: Results
@@ -200,29 +200,27 @@ class Owner(Keeper):
 
     # --- administration
 
-    def create(self, name: str, plain: dict[str, Any]) -> messages.Created:
+    def create(self, name: str, plain: dict[str, Any]) -> wire.Created:
         """Make an experiment; the same again changes nothing."""
         return create(self, name, plain)
 
-    def new_version(
-        self, name: str, request: messages.NewVersion, again: bool = False
-    ) -> messages.Created:
+    def new_version(self, name: str, request: wire.NewVersion, again: bool = False) -> wire.Created:
         """Change an experiment, or begin its version `again`; rewards are carried over."""
         return new_version(self, name, request, again)
 
-    def park(self, name: str, request: messages.Park) -> messages.Done:
+    def park(self, name: str, request: wire.Park) -> wire.Done:
         """Leave an arm out of all plans, or use it again."""
         served = self.find(name)
         arm = index_of(request.arm, served.life.spec.arm_names, "arm")
         with self.changing(served.current) as life:
             changed = life.park(arm, request.parked, self.clock.now())
-        return messages.Done(changed=changed, seq=life.seq)
+        return wire.Done(changed=changed, seq=life.seq)
 
-    def pause(self, name: str, paused: bool) -> messages.Done:
+    def pause(self, name: str, paused: bool) -> wire.Done:
         """Stop an experiment, or let it go on."""
         with self.changing(self.find(name).current) as life:
             changed = life.pause(paused, self.clock.now())
-        return messages.Done(changed=changed, seq=life.seq)
+        return wire.Done(changed=changed, seq=life.seq)
 
     def add_token(
         self, name: str, role: str, experiments: Sequence[str] | None

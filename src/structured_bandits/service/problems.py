@@ -12,6 +12,8 @@ import math
 from collections.abc import Iterable
 from typing import ClassVar
 
+import msgspec
+
 from structured_bandits.errors import (
     DecisionError,
     FileFormatError,
@@ -21,11 +23,10 @@ from structured_bandits.errors import (
     StructureError,
 )
 from structured_bandits.extras import needs
-from structured_bandits.service.messages import Problem
 from structured_bandits.service.store import StoreError
+from structured_bandits.wire import Problem
 
 with needs("The service", extra="serve"):
-    import msgspec
     from starlette.types import Send
 
 MEDIA_TYPE = "application/problem+json"
@@ -149,9 +150,7 @@ class Conflict(HttpProblem):
 
     def problem(self) -> Problem:
         """Add the reward that stands."""
-        problem = super().problem()
-        problem.recorded = self.recorded
-        return problem
+        return msgspec.structs.replace(super().problem(), recorded=self.recorded)
 
 
 class TooLarge(HttpProblem):
@@ -217,15 +216,11 @@ def problem_of(error: Exception) -> HttpProblem:
     """Return the problem that an error is; one that is not known is a bug, and says nothing."""
     if isinstance(error, HttpProblem):
         return error
-    if isinstance(error, StoreError):  # its text names files and servers
+    if isinstance(error, StoreError):  # its text names files and servers, so it is for the log
         return Unavailable("The store cannot be read now.", retry_after=1.0)
     for known, problem in _OF_LIBRARY:
         if isinstance(error, known):
             return problem(str(error))
-    if isinstance(
-        error, StoreError
-    ):  # what it says, with the address of a database, is for the log
-        return Unavailable("The store cannot be reached now.", retry_after=1.0)
     return HttpProblem("This is a bug of the service; its log says more.")
 
 

@@ -12,17 +12,15 @@ from array import array
 from base64 import b64decode, b64encode
 from typing import Any
 
+import msgspec
+
 from structured_bandits.errors import FileFormatError
-from structured_bandits.extras import needs
 from structured_bandits.live.agent import Agent
 from structured_bandits.service.ask_times import AskTimes
 from structured_bandits.service.history import History
 from structured_bandits.service.life import Life, Side
-from structured_bandits.service.messages import HistoryPoint
 from structured_bandits.service.spec import Spec
-
-with needs("The service", extra="serve"):
-    import msgspec
+from structured_bandits.wire import HistoryPoint
 
 FORMAT = 1
 PLAIN = (

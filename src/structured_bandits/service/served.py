@@ -7,16 +7,14 @@ import secrets
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.extras import needs
 from structured_bandits.service.life import Life
 from structured_bandits.service.past import PastOf
 from structured_bandits.service.problems import NotFound
 from structured_bandits.service.spec import Spec, build_spec
 from structured_bandits.service.store import ExperimentRow, Store, StoreError, VersionRow
-
-with needs("The service", extra="serve"):
-    import msgspec
 
 #: As `public_id` writes them, and in no other way: without zeros before the number.
 ID = re.compile(r"([0-9a-f]{12})-(?:p([1-9][0-9]{0,17})|(0|[1-9][0-9]{0,17}))")

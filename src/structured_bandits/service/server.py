@@ -20,7 +20,6 @@ from structured_bandits.service.explorer.routes import Frame, explorer_routes
 from structured_bandits.service.for_pages import OwnerForPages
 from structured_bandits.service.hosts import Hosts, Proxies, check_exposure
 from structured_bandits.service.logs import log
-from structured_bandits.service.messages import Carry, NewVersion
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.pages.routes import bar, page_routes, refusal
 from structured_bandits.service.patience import ImpatientProtocol
@@ -29,6 +28,7 @@ from structured_bandits.service.served import Served
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import OwnedElsewhereError, Store
 from structured_bandits.structures.base import Structure
+from structured_bandits.wire import Carry, NewVersion
 
 with needs("The service", extra="serve"):
     import uvicorn

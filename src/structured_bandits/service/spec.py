@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from structured_bandits.checks import checked_count, checked_probability
 from structured_bandits.errors import (
     FileFormatError,
@@ -22,7 +24,6 @@ from structured_bandits.errors import (
     StructuredBanditsError,
 )
 from structured_bandits.experiments.policies import build_policy, keys_of
-from structured_bandits.extras import needs
 from structured_bandits.live.logs import read_log
 from structured_bandits.live.results import checked_reward
 from structured_bandits.live.serving import ORDERS
@@ -32,9 +33,6 @@ from structured_bandits.policies.guarded import usual_fallback
 from structured_bandits.service.inlined import inlined_structure, structure_of
 from structured_bandits.structures.base import Structure, index_of
 from structured_bandits.structures.files.toml import check_keys, read_toml
-
-with needs("The service", extra="serve"):
-    import msgspec
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 TABLES = ("policy", "reward", "control", "audit", "alarm", "start")
@@ -300,7 +298,7 @@ def _rewards(table: Mapping[str, Any], policy: Any) -> Rewards:
     missing = table["missing"]
     if missing != "cancel":
         allowed = getattr(policy, "reward_range", None) or (float("-inf"), float("inf"))
-        missing = checked_reward(missing, allowed)
+        missing = checked_reward(missing, allowed, "reward.missing")
     if late == "learn" and missing != "cancel":
         raise ParameterError(
             f"reward.late='learn': only with missing = \"cancel\"; here {missing:g} has counted already"
@@ -314,11 +312,7 @@ def seconds_of(window: Any) -> float:
     >>> seconds_of("24h"), seconds_of("90s"), seconds_of(0.5)
     (86400.0, 90.0, 0.5)
     """
-    found = (
-        re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?([smhd])", window)
-        if isinstance(window, str)
-        else None
-    )
+    found = LENGTH.fullmatch(window) if isinstance(window, str) else None
     seconds: Any = float(found[1]) * UNITS[found[2]] if found else window
     whole = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not whole or not 0.0 < seconds <= LONGEST_WINDOW:
@@ -335,4 +329,10 @@ def _start(table: Any) -> dict[str, Any] | None:
     check_keys(table, "start", ("pulls", "sums"), ("squares", "force"))
     if not isinstance(table.get("force", False), bool):
         raise ParameterError(f"start.force={table['force']!r}: expected true or false")
+    for key in ("pulls", "sums", "squares"):
+        value = table.get(key)
+        if not isinstance(value, list) and (value is not None or key != "squares"):
+            raise ParameterError(
+                f"start.{key}={value!r}: expected a list of numbers, one for each arm"
+            )
     return dict(table)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from structured_bandits import wire
 from structured_bandits.live.agent import Agent
 from structured_bandits.live.bounds import MISS
 from structured_bandits.live.likely import LikelyModel
-from structured_bandits.service import messages
 from structured_bandits.service.alarms import alarms_of
 from structured_bandits.service.choosing import CONTROL
 from structured_bandits.service.life import Life, Side
@@ -26,17 +26,17 @@ LIKELIEST = 10
 LARGEST = 1e300  # e-values above it are not shown as numbers
 
 
-def state_of(owner: Owner, served: Served) -> messages.State:
+def state_of(owner: Owner, served: Served) -> wire.State:
     """Return all that the dashboard shows."""
     life, version = served.life, served.current
     agent, spec = life.agent, life.spec
     running = "paused" if life.paused else "running"
-    return messages.State(
+    return wire.State(
         name=served.name,
         version=version.row.number,
         uid=version.uid,
         seq=life.seq,
-        state="read-only" if owner.refusal is not None else running,  # type: ignore[arg-type]
+        state="read-only" if owner.refusal is not None else running,
         policy=repr(agent.policy),
         order=spec.order,
         horizon=spec.horizon,
@@ -54,19 +54,19 @@ def state_of(owner: Owner, served: Served) -> messages.State:
         misfit=misfit_of(life),
         regret=regret_of(life),
         control=control_of(life),
-        alarms=alarms_of(owner, served),
+        alarms=tuple(alarms_of(owner, served)),
         fallback=spec.fallback,
         fallen_back=life.fallen_at is not None and spec.fallback != "none",
-        history=life.history.points,
-        versions=[_version(served, each) for each in served.versions],
+        history=tuple(life.history.points),
+        versions=tuple(_version(served, each) for each in served.versions),
         reward_range=agent.reward_range if np.isfinite(agent.reward_range).all() else None,
     )
 
 
-def summary_of(owner: Owner, served: Served) -> messages.Summary:
+def summary_of(owner: Owner, served: Served) -> wire.Summary:
     """Return an experiment as a line of the list of all."""
     life = served.life
-    return messages.Summary(
+    return wire.Summary(
         name=served.name,
         version=served.current.row.number,
         state="paused" if life.paused else "running",
@@ -83,7 +83,7 @@ def _missing(life: Life) -> float | str | None:
     return "cancel" if rewards.missing is None else rewards.missing
 
 
-def arms_of(life: Life) -> list[messages.ArmView]:
+def arms_of(life: Life) -> tuple[wire.ArmView, ...]:
     """Return what is known of each arm."""
     agent = life.agent
     pulls, means, intervals = agent.pulls, agent.means, agent.intervals
@@ -93,63 +93,61 @@ def arms_of(life: Life) -> list[messages.ArmView]:
     for arm, name in enumerate(life.spec.arm_names):
         status = "active" if arm in active else "dropped"
         views.append(
-            messages.ArmView(
+            wire.ArmView(
                 index=arm,
                 name=name,
                 pulls=int(pulls[arm]),
                 mean=_finite(means[arm]),
                 low=_finite(intervals[arm, 0]),
                 high=_finite(intervals[arm, 1]),
-                status="parked" if agent.parked_arms[arm] else status,  # type: ignore[arg-type]
+                status="parked" if agent.parked_arms[arm] else status,
                 dropped_after=life.dropped_after.get(arm),
                 planned=int(planned[arm]),
                 wanted=int(wanted[arm]),
                 out=int(out[arm]),
             )
         )
-    return views
+    return tuple(views)
 
 
-def models_of(life: Life) -> messages.ModelsView | None:
+def models_of(life: Life) -> wire.ModelsView | None:
     """Return which models fit, and which are likely; None without a structure."""
     agent, structure = life.agent, getattr(life.spec.policy, "structure", None)
     if structure is None:
         return None
     fitting = agent.fitting_models
-    names = [str(each) for each in fitting[:MOST_NAMES]]
+    names = tuple(str(each) for each in fitting[:MOST_NAMES])
     total = structure.n_models if isinstance(structure, FiniteStructure) else None
-    return messages.ModelsView(
-        total=total, fitting=len(fitting), names=names, likely=_likely(agent)
-    )
+    return wire.ModelsView(total=total, fitting=len(fitting), names=names, likely=_likely(agent))
 
 
-def _likely(agent: Agent) -> list[messages.ModelView]:
+def _likely(agent: Agent) -> tuple[wire.ModelView, ...]:
     """Return the likeliest models of a table; other structures have no weights for models."""
     likely: Any = agent.likely_models
     if not isinstance(likely, dict) or isinstance(likely, LikelyModel):
-        return []
-    return [
-        messages.ModelView(name=str(name), weight=float(weight))
+        return ()
+    return tuple(
+        wire.ModelView(name=str(name), weight=float(weight))
         for name, weight in list(likely.items())[:LIKELIEST]
-    ]
+    )
 
 
-def misfit_of(life: Life) -> messages.MisfitView | None:
+def misfit_of(life: Life) -> wire.MisfitView | None:
     """Return what the e-value says; None for structures that are not tested."""
     misfit = life.agent.misfit if life.spec.is_tested else None
     if misfit is None:
         return None
-    return messages.MisfitView(
+    return wire.MisfitView(
         e_value=misfit.e_value if misfit.e_value < LARGEST else None,
         log10_e=misfit.log_e_value / math.log(10.0),
         p_value=misfit.p_value,
         level=life.spec.level,
         refuted=life.refuted,
-        arms=[name for name, share in misfit.arms.items() if share >= 0.1] if misfit.pulls else [],
+        arms=tuple(name for name, share in misfit.arms.items() if misfit.pulls and share >= 0.1),
     )
 
 
-def regret_of(life: Life) -> messages.RegretView | None:
+def regret_of(life: Life) -> wire.RegretView | None:
     """Return between what the regret lies over all models of a table that fit; None if none does."""
     structure = getattr(life.spec.policy, "structure", None)
     if not isinstance(structure, FiniteStructure):
@@ -160,15 +158,15 @@ def regret_of(life: Life) -> messages.RegretView | None:
         return None
     table = structure.cells.table[rows]
     regrets = (table.max(axis=1, keepdims=True) - table) @ life.agent.pulls
-    return messages.RegretView(least=float(regrets.min()), most=float(regrets.max()))
+    return wire.RegretView(least=float(regrets.min()), most=float(regrets.max()))
 
 
-def control_of(life: Life) -> messages.ControlView | None:
+def control_of(life: Life) -> wire.ControlView | None:
     """Return the control share beside the rest; None without one."""
     spec = life.spec
     if spec.control is None or not spec.share:
         return None
-    return messages.ControlView(
+    return wire.ControlView(
         arm=spec.arm_names[spec.control],
         share=spec.share,
         control=_side(life.sides[CONTROL], life.agent),
@@ -176,23 +174,23 @@ def control_of(life: Life) -> messages.ControlView | None:
     )
 
 
-def _side(side: Side, agent: Agent) -> messages.Side:
+def _side(side: Side, agent: Agent) -> wire.Side:
     """Return a side with an interval for its mean that holds with 95 % (Hoeffding's inequality)."""
     if not side.pulls:
-        return messages.Side(pulls=0, mean=None, low=None, high=None)
+        return wire.Side(pulls=0, mean=None, low=None, high=None)
     bottom, top = agent.reward_range
     half = 0.5 * (top - bottom)
     radius = half * math.sqrt(2.0 * math.log(2.0 / MISS) / side.pulls)
     mean = side.total / side.pulls
     if not math.isfinite(half):
-        return messages.Side(pulls=side.pulls, mean=mean, low=None, high=None)
+        return wire.Side(pulls=side.pulls, mean=mean, low=None, high=None)
     low, high = max(bottom, mean - radius), min(top, mean + radius)
-    return messages.Side(pulls=side.pulls, mean=mean, low=low, high=high)
+    return wire.Side(pulls=side.pulls, mean=mean, low=low, high=high)
 
 
-def _version(served: Served, version: Any) -> messages.VersionView:
+def _version(served: Served, version: Any) -> wire.VersionView:
     life = version.life
-    return messages.VersionView(
+    return wire.VersionView(
         number=version.row.number,
         uid=version.uid,
         made_at=version.row.made_at,

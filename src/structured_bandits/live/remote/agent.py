@@ -1,19 +1,20 @@
 """The client of a decision service: `ask` and `tell` as with an agent, over HTTP.
 
-It needs no package but NumPy. A request whose answer was lost is sent again under the same key, so it
-counts once.
+A request whose answer was lost is sent again under the same key, so it counts once.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Sized
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 from urllib.parse import quote
 
+import msgspec
 import numpy as np
 
+from structured_bandits import wire
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.checks import checked_count
 from structured_bandits.errors import (
@@ -23,10 +24,9 @@ from structured_bandits.errors import (
 )
 from structured_bandits.live.available import listed_arms
 from structured_bandits.live.logs import Learned, read_log
-from structured_bandits.live.remote.decision import RemoteDecision, read_decision
+from structured_bandits.live.remote.decision import RemoteDecision, remote_decision
 from structured_bandits.live.remote.lost import LostAsks, Undoing, undoing_of
 from structured_bandits.live.remote.outage import Outage, control_decisions
-from structured_bandits.live.remote.records import State
 from structured_bandits.live.remote.view import describe
 from structured_bandits.live.results import checked_results, checked_reward
 from structured_bandits.structures.base import checked_names, index_of, index_or_name
@@ -144,8 +144,8 @@ class RemoteAgent:
             if available is None
             else [index_or_name(arm, "available arm") for arm in listed_arms(available)]
         )
-        body = {"n": count, "available": here, "key": _checked_key(key), "defer": bool(defer)}
-        decisions = self._decisions(body)
+        request = wire.Ask(n=count, available=here, key=_checked_key(key), defer=bool(defer))
+        decisions = self._decisions(request)
         return decisions[0] if n is None else decisions
 
     @overload
@@ -175,14 +175,19 @@ class RemoteAgent:
         `tell` does.
         """
         kind = "key" if by_key else "id"
-        items: list[dict[str, Any]] = [
-            {kind: self._checked_named(kind, named), "reward": checked_reward(reward, ANY_REWARD)}
+        items = [
+            wire.Reward(
+                reward=checked_reward(reward, ANY_REWARD),
+                **{kind: self._checked_named(kind, named)},
+            )
             for named, reward in rewards
         ]
-        ours = [self._is_ours(kind, item[kind]) for item in items]
+        ours = [self._is_ours(kind, getattr(item, kind)) for item in items]
         sent = [item for item, here in zip(items, ours, strict=True) if not here]
-        told = iter(self._post("tell", sent, _reader(_outcomes, len(sent))) if sent else ())
-        return tuple(IGNORED if here else next(told) for here in ours)
+        outcomes = self._post("tell", sent, wire.Told).outcomes if sent else ()
+        self._check_parts(outcomes, len(sent))
+        told = iter(outcomes)
+        return tuple(IGNORED if here else next(told).status for here in ours)
 
     def cancel(self, decision_id: str | None = None, *, key: str | None = None) -> None:
         """Take a decision back because its reward will not come; the plan asks for this pull again."""
@@ -224,10 +229,11 @@ class RemoteAgent:
 
         The same `key` gets the same batch again, so with a key you can repeat a request that failed.
         """
-        body = {"limit": checked_count("limit", limit), "key": _checked_key(key) or _new_key()}
-        return self._post(
-            "plan", body, lambda said: RemoteBatch(str(said["id"]), tuple(map(int, said["pulls"])))
+        request = wire.HandOut(
+            limit=checked_count("limit", limit), key=_checked_key(key) or _new_key()
         )
+        batch = self._post("plan", request, wire.Batch)
+        return RemoteBatch(batch.id, batch.pulls)
 
     def tell_batch(
         self, batch_id: str, pulls: Any, sums: Any, squares: Any = None, *, key: str | None = None
@@ -243,11 +249,11 @@ class RemoteAgent:
 
     def park(self, arm: int | str) -> None:
         """Leave an arm, given by index or name, out of all plans until it is unparked."""
-        self._post("park", {"arm": index_or_name(arm, "arm"), "parked": True}, _anything)
+        self._post("park", wire.Park(arm=index_or_name(arm, "arm")), wire.Done)
 
     def unpark(self, arm: int | str) -> None:
         """Let plans use a parked arm, given by index or name, again."""
-        self._post("park", {"arm": index_or_name(arm, "arm"), "parked": False}, _anything)
+        self._post("park", wire.Park(arm=index_or_name(arm, "arm"), parked=False), wire.Done)
 
     @property
     def parked(self) -> tuple[int, ...]:
@@ -307,7 +313,7 @@ class RemoteAgent:
         """Why the last `ask` got no answer, None if it got one."""
         return self._outage.failure
 
-    def state(self) -> State:
+    def state(self) -> wire.State:
         """Return all that the service says of the experiment at this moment."""
         state = self._experiment.state()
         self._arms = tuple(arm.name for arm in state.arms)
@@ -361,26 +367,28 @@ class RemoteAgent:
         names = self._arms or ()
         return names[index_of(control, names, "control")]
 
-    def _decisions(self, body: dict[str, Any]) -> tuple[RemoteDecision, ...]:
+    def _decisions(self, request: wire.Ask) -> tuple[RemoteDecision, ...]:
         """Ask the service; if it is down and there is a control, decide for the control."""
         if self._control is None:
-            return self._ask(body, once=False)
+            return self._ask(request, once=False)
         suspected = self._outage.failure is not None
         if self._outage.may_try():
             try:
-                return self._ask(body, once=suspected)
+                return self._ask(request, once=suspected)
             except ServiceError as error:
                 if not error.passing:
                     raise
-        if body["key"] is not None:
-            self._lost.note_control(body["key"])
-        return control_decisions(body["n"], self._control, self._arms or (), body["available"])
+        if request.key is not None:
+            self._lost.note_control(request.key)
+        return control_decisions(request.n, self._control, self._arms or (), request.available)
 
-    def _ask(self, body: dict[str, Any], once: bool) -> tuple[RemoteDecision, ...]:
-        own = body["key"] is None
-        keyed = {**body, "key": _new_key()} if own else body
+    def _ask(self, request: wire.Ask, once: bool) -> tuple[RemoteDecision, ...]:
+        own = request.key is None
+        key = request.key or _new_key()
+        keyed = msgspec.structs.replace(request, key=key)
         try:
-            decisions = self._post("ask", keyed, _reader(_decisions, body["n"]), once)
+            decisions = self._post("ask", keyed, wire.Asked, once).decisions
+            self._check_parts(decisions, request.n)
         except ServiceError as error:
             if error.passing:
                 self._outage.note(error)
@@ -388,15 +396,15 @@ class RemoteAgent:
                     self._lost.add_undoing(undoing_of(keyed))
             raise
         self._outage.note(None)
-        self._lost.note_answered(keyed["key"])
-        return decisions
+        self._lost.note_answered(key)
+        return tuple(map(remote_decision, decisions))
 
     def _name_one(self, action: str, decision_id: str | None, key: str | None) -> None:
         """Do something with a decision that is named by its id or by its key."""
         kind, given = _id_or_key(decision_id, key)
         named = self._checked_named(kind, given)
         if not self._is_ours(kind, named):
-            self._post(action, {kind: named}, _anything)
+            self._post(action, wire.Named(**{kind: named}), wire.Done)
 
     def _checked_named(self, kind: str, named: Any) -> str | None:
         """Return the id or key of a decision; the id None, for the control, only if there is one."""
@@ -412,17 +420,27 @@ class RemoteAgent:
         self, path: str, pulls: Any, sums: Any, squares: Any, key: str | None
     ) -> None:
         seen = checked_results(pulls, sums, squares, np.size(pulls), ANY_REWARD)
-        body = {
-            "pulls": seen.pulls.tolist(),
-            "sums": seen.sums.tolist(),
-            "squares": None if squares is None else seen.squares.tolist(),
-            "key": _checked_key(key) or _new_key(),
-        }
-        self._post(path, body, _anything)
+        results = wire.BatchResults(
+            pulls=seen.pulls.tolist(),
+            sums=seen.sums.tolist(),
+            squares=None if squares is None else seen.squares.tolist(),
+            key=_checked_key(key) or _new_key(),
+        )
+        self._post(path, results, wire.Done)
 
-    def _post(self, path: str, content: Any, read: Callable[[Any], T], once: bool = False) -> T:
+    def _check_parts(self, parts: Sized, count: int) -> None:
+        """Raise unless an answer has as many parts as its request."""
+        if len(parts) != count:
+            raise ServiceError(
+                f"{self.url} gave an answer that is not understood: it has {len(parts)} parts where "
+                f"{count} were expected",
+                status=200,
+                passing=True,
+            )
+
+    def _post(self, path: str, content: Any, gives: type[T], once: bool = False) -> T:
         """Send a request; if it is granted, the service is there to undo an ask that was lost."""
-        result = self._experiment.post(path, content, read, once)
+        result = self._experiment.post(path, content, gives, once)
         undoing = self._lost.next_undoing()
         if undoing is not None:
             self._undo(undoing)
@@ -431,10 +449,11 @@ class RemoteAgent:
     def _undo(self, undoing: Undoing) -> None:
         try:
             if undoing.path == "ask":
-                for decision in self._experiment.post(*undoing, _decisions, once=True):
-                    self._lost.add_undoing(Undoing("cancel", {"id": decision.id}))
+                asked = self._experiment.post(*undoing, wire.Asked, once=True)
+                for decision in asked.decisions:
+                    self._lost.add_undoing(Undoing("cancel", wire.Named(id=decision.id)))
             else:
-                self._experiment.post(*undoing, _anything, once=True)
+                self._experiment.post(*undoing, wire.Done, once=True)
         except ServiceError:
             self._lost.add_undoing(undoing)
         except (DecisionError, ParameterError):
@@ -464,27 +483,3 @@ def _checked_text(kind: str, named: Any) -> str:
 
 def _new_key() -> str:
     return secrets.token_urlsafe(12)
-
-
-def _reader(read: Callable[[Any], tuple[T, ...]], count: int) -> Callable[[Any], tuple[T, ...]]:
-    """Return a function that reads an answer, and raises unless it has so many parts."""
-
-    def read_all(said: Any) -> tuple[T, ...]:
-        parts = read(said)
-        if len(parts) != count:
-            raise ValueError(f"it has {len(parts)} parts where {count} were expected")
-        return parts
-
-    return read_all
-
-
-def _decisions(said: Any) -> tuple[RemoteDecision, ...]:
-    return tuple(map(read_decision, said["decisions"]))
-
-
-def _outcomes(said: Any) -> tuple[str, ...]:
-    return tuple(str(outcome["status"]) for outcome in said["outcomes"])
-
-
-def _anything(said: Any) -> None:
-    """Read nothing: that the request was granted is all."""

@@ -6,7 +6,6 @@ often they are sent: they carry a key, name what they answer, or only read.
 
 from __future__ import annotations
 
-import json
 import random
 import ssl
 from contextlib import suppress
@@ -17,10 +16,13 @@ from http.client import HTTPException, HTTPMessage
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
+import msgspec
+
+from structured_bandits import wire
 from structured_bandits.checks import checked_above, checked_count
 from structured_bandits.errors import ParameterError, ServiceError
 from structured_bandits.live.remote.address import checked_address
-from structured_bandits.live.remote.connections import Connections, Reply, Request
+from structured_bandits.live.remote.connections import Connections, Request
 
 #: Another attempt may do: the way was slow, too many requests came, or nobody is there at the moment.
 PASSING = {
@@ -32,27 +34,42 @@ PASSING = {
 }
 FIRST_WAIT = 0.1  # seconds, at most, before the second attempt; twice as long before each further
 LONGEST_TEXT = 200  # characters that are shown of an answer that was not understood
+#: What reading an answer may raise: it is torn, says something else, no UTF-8, or nested for ever.
+NOT_UNDERSTOOD = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Answer(NamedTuple):
-    """An answer; `content` is what its JSON says, None if it has no body or another one."""
+    """An answer as it came: granted or refused, by the service or by what stands before it."""
 
     status: int
     headers: HTTPMessage
-    content: Any
-    text: str  # what it says as it is, for messages
+    body: bytes
 
     @property
-    def problem(self) -> dict[str, Any] | None:
+    def is_granted(self) -> bool:
+        """Did the service do what was asked, and does the answer say so in JSON?"""
+        return 200 <= self.status < 300 and self.headers.get_content_type() == "application/json"
+
+    @property
+    def text(self) -> str:
+        """What it says, for messages: cut if it is long."""
+        text = self.body.decode(errors="replace")
+        return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
+
+    @property
+    def problem(self) -> wire.Problem | None:
         """Why the service refused the request, None if it did not say so itself."""
-        ours = self.headers.get_content_type() == "application/problem+json"
-        return self.content if ours and isinstance(self.content, dict) else None
+        if self.headers.get_content_type() == "application/problem+json":
+            with suppress(*NOT_UNDERSTOOD):  # cut off, or from what stands before the service
+                return msgspec.json.decode(self.body, type=wire.Problem)
+        return None
 
     @property
     def reason(self) -> str:
         """Why a request was refused, in words: by the service, or by what stands before it."""
-        if self.problem is not None:
-            return str(self.problem.get("detail") or self.problem.get("title") or self.status)
+        problem = self.problem
+        if problem is not None:
+            return problem.detail or problem.title
         return f"the answer was {self.status} {self.headers.get_content_type()}: {self.text!r}"
 
 
@@ -109,7 +126,7 @@ class Calls:
         body = None
         headers = {**self._headers, **headers}
         if content is not None:
-            body = json.dumps(content, allow_nan=False).encode()
+            body = _encoded(content)
             headers["Content-Type"] = "application/json"
         return Request(method, self.address.prefix + path, body, headers)
 
@@ -127,7 +144,7 @@ class Calls:
             failure = ServiceError(text, passing=True)
             failure.__cause__ = error
             return failure, 0.0
-        answer = _read(reply)
+        answer = Answer(*reply)
         if answer.status not in PASSING:
             return answer, 0.0
         text = f"{self.address} does not answer now: {answer.reason}"
@@ -143,15 +160,13 @@ def _authorization(token: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def _read(reply: Reply) -> Answer:
-    """Return the answer that a reply is."""
-    text = reply.body.decode(errors="replace")
-    shown = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
-    content = None
-    if reply.headers.get_content_type() in ("application/json", "application/problem+json"):
-        with suppress(ValueError):  # cut off, or not what it is said to be: there is no content
-            content = json.loads(text)
-    return Answer(reply.status, reply.headers, content, shown)
+def _encoded(content: Any) -> bytes:
+    try:
+        return msgspec.json.encode(
+            content, enc_hook=str
+        )  # a text of NumPy, or of a class of its own
+    except UnicodeEncodeError as error:  # half a character
+        raise ParameterError(f"{error.object!r}: expected a text that UTF-8 can say") from None
 
 
 def _retry_after(headers: HTTPMessage) -> float:

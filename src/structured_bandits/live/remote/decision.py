@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from structured_bandits.wire import Decision
 
 UNREACHABLE = "unreachable"
 
@@ -25,14 +27,7 @@ class RemoteDecision(NamedTuple):
     propensity: float | None
 
 
-def read_decision(said: Any) -> RemoteDecision:
-    """Return the decision that some JSON says."""
-    reason, propensity = str(said["reason"]), said["propensity"]
-    return RemoteDecision(
-        str(said["id"]),
-        int(said["arm"]),
-        str(said["name"]),
-        reason == "extra",
-        reason,
-        None if propensity is None else float(propensity),
-    )
+def remote_decision(said: Decision) -> RemoteDecision:
+    """Return a decision of a service as its client has it."""
+    extra = said.reason == "extra"
+    return RemoteDecision(said.id, said.arm, said.name, extra, said.reason, said.propensity)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
+import msgspec
+
 from structured_bandits.errors import ParameterError, ServiceError
-from structured_bandits.live.remote.calls import Answer, Calls
-from structured_bandits.live.remote.records import State, read_record
+from structured_bandits.live.remote.calls import NOT_UNDERSTOOD, Answer, Calls
 from structured_bandits.live.remote.refusals import refusal
+from structured_bandits.wire import State
 
 T = TypeVar("T")
 
@@ -50,29 +51,28 @@ class Experiment:
         answer = self._calls.call("GET", self._path, headers=headers)
         if answer.status == 304 and known is not None:
             return known.state
-        state = self._read("state", answer, lambda said: read_record(State, said))
+        state = self._read("state", answer, State)
         tag = answer.headers.get("ETag")
         self._known = None if tag is None else _Known(tag, state)
         return state
 
-    def post(self, path: str, content: Any, read: Callable[[Any], T], once: bool = False) -> T:
-        """Send a request and return what `read` finds in the answer; send it `once` or with retries."""
+    def post(self, path: str, content: Any, gives: type[T], once: bool = False) -> T:
+        """Send a request and return the record that it gives; send it `once` or with retries."""
         answer = self._calls.call("POST", f"{self._path}/{path}", content, once=once)
-        return self._read(path.split("/")[0], answer, read)
+        return self._read(path.split("/")[0], answer, gives)
 
     def close(self) -> None:
         """Close the connections that are idle."""
         self._calls.close()
 
-    def _read(self, action: str, answer: Answer, read: Callable[[Any], T]) -> T:
-        if answer.content is None or not 200 <= answer.status < 300:
+    def _read(self, action: str, answer: Answer, gives: type[T]) -> T:
+        if not answer.is_granted:
             raise refusal(self.url, action, answer)
         try:
-            return read(answer.content)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            why = f"{type(error).__name__}: {error}"
+            return msgspec.json.decode(answer.body, type=gives)
+        except NOT_UNDERSTOOD as error:
             raise ServiceError(
-                f"{self.url} gave an answer that is not understood ({why}): {answer.text!r}",
+                f"{self.url} gave an answer that is not understood ({error}): {answer.text!r}",
                 status=answer.status,
                 passing=True,
             ) from error

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from structured_bandits.wire import Ask, Named, Request
 
 MOST_KEYS = 100_000  # that are remembered of each kind; the oldest are forgotten first
 
@@ -13,15 +15,15 @@ class Undoing(NamedTuple):
     """A request that puts something right: "cancel", or "ask" to hear what has to be cancelled."""
 
     path: str
-    content: dict[str, Any]
+    content: Request
 
 
-def undoing_of(ask: dict[str, Any]) -> Undoing:
+def undoing_of(ask: Ask) -> Undoing:
     """Return how to take an ask back. A key names one decision; of several the ids are needed.
 
     To hear them, the ask is repeated: its key gets the same decisions again.
     """
-    return Undoing("cancel", {"key": ask["key"]}) if ask["n"] == 1 else Undoing("ask", ask)
+    return Undoing("cancel", Named(key=ask.key)) if ask.n == 1 else Undoing("ask", ask)
 
 
 class LostAsks:

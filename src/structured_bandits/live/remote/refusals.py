@@ -36,8 +36,7 @@ def refusal(address: str, action: str, answer: Answer) -> StructuredBanditsError
         )
     if (status == 409 and action != "park") or (status == 404 and action in ABOUT_DECISIONS):
         error = DecisionError(answer.reason)
-        recorded = problem.get("recorded")
-        error.recorded = None if recorded is None else float(recorded)
+        error.recorded = problem.recorded
         return error
     kind = RewardError if status == 422 and action in ABOUT_REWARDS else ParameterError
     return kind(answer.reason)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from structured_bandits.live.remote.records import ArmView, MisfitView, ModelsView, State
 from structured_bandits.live.view import (
     LONGEST,
     MOST_ARMS,
@@ -16,6 +15,7 @@ from structured_bandits.live.view import (
 )
 from structured_bandits.live.words import MOST, NONE_FITS, cut, fit_words, listed, weights_words
 from structured_bandits.misfit.report import p_value_words
+from structured_bandits.wire import ArmView, MisfitView, ModelsView, State
 
 
 def describe(url: str, state: State) -> Description:

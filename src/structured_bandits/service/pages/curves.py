@@ -8,10 +8,10 @@ from functools import partial
 from typing import NamedTuple
 
 from structured_bandits.extras import needs
-from structured_bandits.service.messages import HistoryPoint, State
 from structured_bandits.service.pages.charts import Line, line_chart
 from structured_bandits.service.pages.words import figure, of_total, place_in_time
 from structured_bandits.text_tables import number
+from structured_bandits.wire import HistoryPoint, State
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup

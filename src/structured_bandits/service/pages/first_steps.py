@@ -6,7 +6,7 @@ import json
 import math
 import shlex
 
-from structured_bandits.service.messages import State
+from structured_bandits.wire import State
 
 PLAIN_REWARD = 1.0  # if every number is a reward
 

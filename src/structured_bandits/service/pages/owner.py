@@ -7,7 +7,7 @@ from typing import Protocol
 
 from structured_bandits.service.auth import Tokens
 from structured_bandits.service.events import Event
-from structured_bandits.service.messages import Park, State, Summary
+from structured_bandits.wire import Park, State, Summary
 
 
 class PagesOwner(Protocol):

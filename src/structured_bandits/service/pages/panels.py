@@ -6,15 +6,17 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from structured_bandits.extras import needs
 from structured_bandits.live.words import chance
-from structured_bandits.service.messages import ArmView, MisfitView, Side, State
-from structured_bandits.service.pages.charts import Scale, interval_bar, scale_of, stacked_bar
+from structured_bandits.service.pages.charts import interval_bar, scale_of, stacked_bar
 from structured_bandits.service.pages.words import DAY, of_total
+from structured_bandits.service.scale import Scale
 from structured_bandits.text_tables import number
+from structured_bandits.wire import ArmView, MisfitView, Side, State
 
 with needs("The service", extra="serve"):
-    import msgspec
     from markupsafe import Markup
 
 MOST_ARMS = 200  # rows of the table

@@ -9,7 +9,6 @@ from urllib.parse import parse_qs, quote
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.service.guard import caller_of, session_cookie
-from structured_bandits.service.messages import Park, State
 from structured_bandits.service.pages.owner import PagesOwner
 from structured_bandits.service.pages.panels import etag
 from structured_bandits.service.pages.view import experiment_page, list_page
@@ -22,6 +21,7 @@ from structured_bandits.service.problems import (
     problem_of,
 )
 from structured_bandits.service.rendering import rendered, static_files
+from structured_bandits.wire import Park, State
 
 with needs("The service", extra="serve"):
     from starlette.requests import Request

@@ -7,7 +7,6 @@ from typing import Any
 
 from structured_bandits.live.words import cut
 from structured_bandits.service.events import Event
-from structured_bandits.service.messages import ModelsView, State, Summary
 from structured_bandits.service.pages import panels
 from structured_bandits.service.pages.curves import curves
 from structured_bandits.service.pages.first_steps import first_lines, python_lines, shell_lines
@@ -21,6 +20,7 @@ from structured_bandits.service.pages.meanings import (
 )
 from structured_bandits.service.pages.words import FILTERS, policy_name
 from structured_bandits.service.rendering import environment
+from structured_bandits.wire import ModelsView, State, Summary
 
 LONGEST_POLICY = 1_000  # characters
 LONGEST_NAME = 60

@@ -1,32 +1,35 @@
-"""What goes over the wire: one record for each request and each answer.
+"""What goes over the wire: one record for each request and each answer, for service and client.
 
-The endpoints, the OpenAPI description and the pages are all made from these records.
+The endpoints, the OpenAPI description and the pages are made from these records, and the client writes
+and reads them. Requests are checked in all they say. An answer may come from a newer service than its
+reader: fields that the reader does not know are left out, and what is one of a few words today, such as
+the status of an arm, is read as any text.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
-from structured_bandits.extras import needs
-
-with needs("The service", extra="serve"):
-    import msgspec
-    from msgspec import Meta, Struct
+import msgspec
+from msgspec import Meta, Struct
 
 MOST_ITEMS = 10_000  # of a list in one request
 #: Texts that a client chooses. PostgreSQL cannot store the character 0 in texts.
 Key = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\u0000]*$")]
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Arm = Annotated[str, Meta(max_length=1_000)] | Annotated[int, Meta(ge=0, le=2**31)]
-Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
-class Request(Struct, forbid_unknown_fields=True, kw_only=True):
+class Request(Struct, forbid_unknown_fields=True):
     """What a client sends: unknown fields are refused, since they are mostly misspelt."""
 
 
-class Answer(Struct, kw_only=True):
-    """What the service says; fields that have their default value are said all the same."""
+class Answer(Struct, frozen=True):
+    """What the service says; fields that have their default value are said all the same.
+
+    It cannot be changed: while nothing new happens, a client gives the same record to all who ask.
+    """
 
 
 # --- decisions and rewards -------------------------------------------------------------------
@@ -46,7 +49,7 @@ class Ask(Request):
     defer: bool = False
 
 
-class Decision(Answer):
+class Decision(Answer, frozen=True):
     """An arm to show; its reward is told under `id`, or under the key of the request.
 
     `reason` is "plan", "extra" or "restricted" as in `sb.Decision`, "control" (the share on a fixed
@@ -62,10 +65,10 @@ class Decision(Answer):
     propensity: float | None
 
 
-class Asked(Answer):
+class Asked(Answer, frozen=True):
     """The decisions; `repeated` if this key was answered before, and these are the same ones."""
 
-    decisions: list[Decision]
+    decisions: tuple[Decision, ...]
     repeated: bool = False
 
 
@@ -80,17 +83,17 @@ class Reward(Request):
 Tell = Reward | Annotated[list[Reward], Meta(min_length=1, max_length=MOST_ITEMS)]
 
 
-class Outcome(Answer):
+class Outcome(Answer, frozen=True):
     """What became of a reward: "recorded", "held" until its window closes, or "duplicate"."""
 
     id: str
-    status: Literal["recorded", "held", "duplicate"]
+    status: str
 
 
-class Told(Answer):
+class Told(Answer, frozen=True):
     """The outcomes, in the order of the request."""
 
-    outcomes: list[Outcome]
+    outcomes: tuple[Outcome, ...]
 
 
 class Named(Request):
@@ -100,7 +103,7 @@ class Named(Request):
     key: Key | None = None
 
 
-class Done(Answer):
+class Done(Answer, frozen=True):
     """An event was recorded; `changed` is false if that was so before."""
 
     changed: bool
@@ -117,11 +120,11 @@ class HandOut(Request):
     key: Key | None = None
 
 
-class Batch(Answer):
+class Batch(Answer, frozen=True):
     """How often each arm is to be pulled; results are told under `id`."""
 
     id: str
-    pulls: list[int]
+    pulls: tuple[int, ...]
     repeated: bool = False
 
 
@@ -189,25 +192,25 @@ class NewToken(Request):
     experiments: Annotated[list[Key], Meta(min_length=1, max_length=1_000)] | None = None
 
 
-class TokenView(Answer):
+class TokenView(Answer, frozen=True):
     """A token, without its secret; `text` holds it once, in the answer that made the token."""
 
     id: str
     name: str
     role: str
-    experiments: list[str] | None
+    experiments: tuple[str, ...] | None
     made_at: int
     revoked_at: int | None
     text: str | None = None
 
 
-class TokenList(Answer):
+class TokenList(Answer, frozen=True):
     """All tokens, those that were revoked included."""
 
-    tokens: list[TokenView]
+    tokens: tuple[TokenView, ...]
 
 
-class Created(Answer):
+class Created(Answer, frozen=True):
     """An experiment, or a version of it, and whether it was made by this request."""
 
     name: str
@@ -219,7 +222,7 @@ class Created(Answer):
 # --- reading ---------------------------------------------------------------------------------------
 
 
-class ArmView(Answer):
+class ArmView(Answer, frozen=True):
     """What is known of an arm.
 
     `low` and `high` are its confidence interval, `status` is "active", "dropped" or "parked",
@@ -233,21 +236,33 @@ class ArmView(Answer):
     mean: float | None
     low: float | None
     high: float | None
-    status: Literal["active", "dropped", "parked"]
+    status: str
     dropped_after: int | None
     planned: int
     wanted: int
     out: int
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The confidence interval, with infinite ends where there are none."""
+        low = -math.inf if self.low is None else self.low
+        return low, math.inf if self.high is None else self.high
 
-class ModelView(Answer):
+    @property
+    def in_the_race(self) -> bool:
+        """May the policy still choose it? A parked arm stays in the race unless it was dropped."""
+        parked_in_time = self.status == "parked" and self.dropped_after is None
+        return self.status == "active" or parked_in_time
+
+
+class ModelView(Answer, frozen=True):
     """A model and how likely it is, if one of the models is right."""
 
     name: str
     weight: float
 
 
-class ModelsView(Answer):
+class ModelsView(Answer, frozen=True):
     """How many models there are, how many fit the intervals of all arms, and the likeliest.
 
     For structures that are no tables, `total` and `fitting` count pieces. `names` are at most 20.
@@ -255,11 +270,11 @@ class ModelsView(Answer):
 
     total: int | None
     fitting: int | None
-    names: list[str]
-    likely: list[ModelView]
+    names: tuple[str, ...]
+    likely: tuple[ModelView, ...]
 
 
-class MisfitView(Answer):
+class MisfitView(Answer, frozen=True):
     """How much the rewards speak against the structure: an e-value, and the arms furthest off."""
 
     e_value: float | None  # null if it is too large for a number
@@ -267,10 +282,10 @@ class MisfitView(Answer):
     p_value: float
     level: float
     refuted: bool
-    arms: list[str]
+    arms: tuple[str, ...]
 
 
-class Alarm(Answer):
+class Alarm(Answer, frozen=True):
     """Something that a person should look at.
 
     Kinds: "structure" (refuted), "clock", "horizon" (played beyond it), "read-only", "empty" (no model
@@ -284,7 +299,7 @@ class Alarm(Answer):
     since: int | None = None  # milliseconds since 1970
 
 
-class Side(Answer):
+class Side(Answer, frozen=True):
     """Pulls and mean of one side of a comparison."""
 
     pulls: int
@@ -293,7 +308,7 @@ class Side(Answer):
     high: float | None
 
 
-class ControlView(Answer):
+class ControlView(Answer, frozen=True):
     """The share on a fixed arm beside the policy's own decisions."""
 
     arm: str
@@ -302,14 +317,14 @@ class ControlView(Answer):
     policy: Side
 
 
-class RegretView(Answer):
+class RegretView(Answer, frozen=True):
     """Between which numbers the regret so far lies if the structure is right."""
 
     least: float
     most: float
 
 
-class HistoryPoint(Answer):
+class HistoryPoint(Answer, frozen=True):
     """How it stood at some time: for the curves of the dashboard (at most 500 points)."""
 
     at: int
@@ -320,7 +335,7 @@ class HistoryPoint(Answer):
     log10_e: float | None
 
 
-class VersionView(Answer):
+class VersionView(Answer, frozen=True):
     """A version of an experiment."""
 
     number: int
@@ -331,14 +346,14 @@ class VersionView(Answer):
     pending: int
 
 
-class State(Answer):
-    """All that the dashboard shows of an experiment."""
+class State(Answer, frozen=True):
+    """All that the dashboard shows of an experiment; `state` is "running", "paused" or "read-only"."""
 
     name: str
     version: int
     uid: str
     seq: int
-    state: Literal["running", "paused", "read-only"]
+    state: str
     policy: str
     order: str
     horizon: int | None
@@ -351,20 +366,20 @@ class State(Answer):
     missing: float | str | None
     empty: int
     extra: int
-    arms: list[ArmView]
+    arms: tuple[ArmView, ...]
     models: ModelsView | None
     misfit: MisfitView | None
     regret: RegretView | None
     control: ControlView | None
-    alarms: list[Alarm]
+    alarms: tuple[Alarm, ...]
     fallback: str  # "klucb", "control" or "none"
     fallen_back: bool
-    history: list[HistoryPoint]
-    versions: list[VersionView]
+    history: tuple[HistoryPoint, ...]
+    versions: tuple[VersionView, ...]
     reward_range: tuple[float, float] | None = None  # null if any reward may come
 
 
-class Summary(Answer):
+class Summary(Answer, frozen=True):
     """An experiment in the list of all."""
 
     name: str
@@ -375,20 +390,20 @@ class Summary(Answer):
     alarms: int
 
 
-class Specification(Answer):
+class Specification(Answer, frozen=True):
     """What an experiment consists of now: the content of its file, with no files left to read."""
 
     version: int
     spec: dict[str, Any]
 
 
-class ArmList(Answer):
+class ArmList(Answer, frozen=True):
     """What is known of each arm."""
 
-    arms: list[ArmView]
+    arms: tuple[ArmView, ...]
 
 
-class CloudEvent(Answer):
+class CloudEvent(Answer, frozen=True):
     """A row of the log as a CloudEvent (version 1.0): one line of JSON for each.
 
     `id` is the uid of the version and the number of the row: events are in order, and each comes once.
@@ -403,20 +418,20 @@ class CloudEvent(Answer):
     datacontenttype: str = "application/json"
 
 
-class Health(Answer):
+class Health(Answer, frozen=True):
     """Is the process alive, or ready for requests?"""
 
     ok: bool
     detail: str = ""
 
 
-class Listing(Answer):
+class Listing(Answer, frozen=True):
     """All experiments that the token may see."""
 
-    experiments: list[Summary]
+    experiments: tuple[Summary, ...]
 
 
-class Problem(Answer):
+class Problem(Answer, frozen=True):
     """Why a request was refused (RFC 9457, application/problem+json)."""
 
     type: str
