@@ -101,7 +101,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/polyhedral.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/field.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/peers.py
-	$(BIN)/python benchmarks/same_tapes.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/same_tapes.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/bounds.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/service.py --quick
 	PYTHONPATH=tests $(BIN)/python benchmarks/reproduce.py

@@ -24,32 +24,41 @@ from structured_bandits.experiments.paper.structures import (
     figure1_right,
     random_structure,
 )
+from structured_bandits.lookahead import base as lookahead
 from structured_bandits.planning.streaks import Streak
+from structured_bandits.policies.playing import choose, update
 from structured_bandits.simulation import compiled, engine  # noqa: F401  registers what is compiled
 
 TOPIC = "bounds"
 ROUNDS = 200  # times a recorded run is replayed
 
 
-class Recorder:
-    """Passes a policy's streaks on and keeps them."""
+class Recorder(NamedTuple):
+    """A policy whose streaks are kept."""
 
-    def __init__(self, policy: Any) -> None:
-        self.policy, self.streaks = policy, []
+    policy: Any
+    streaks: list[Streak]
 
     def init(self) -> Any:
         """Return a fresh state."""
         return self.policy.init()
 
-    def streak(self, state: Any, now: sb.Now, rng: Any) -> Streak:
+    def choose(self, state: Any, now: sb.Now, rng: Any) -> sb.Choice:
         """Return what the policy pulls next."""
-        streak: Streak = self.policy.streak(state, now, rng)
-        self.streaks.append(streak)
-        return streak
+        return choose(self.policy, state, now, rng)
 
-    def end_streak(self, state: Any, outcome: sb.Outcome) -> None:
+    def update(self, state: Any, outcome: sb.Outcome) -> None:
         """Tell the policy."""
-        self.policy.end_streak(state, outcome)
+        update(self.policy, state, outcome)
+
+
+def recorded_stretch(
+    recorder: Recorder, state: Any, choice: Any, now: sb.Now, rng: Any, work: Any
+) -> Streak:
+    """Let the policy's lookahead say for how long, and keep it."""
+    streak: Streak = lookahead.stretch(recorder.policy, state, choice, now, rng, work)
+    recorder.streaks.append(streak)
+    return streak
 
 
 class Place(NamedTuple):
@@ -68,26 +77,45 @@ class Replay(NamedTuple):
         """Return the first place."""
         return Place(np.zeros(1, np.int64))
 
-    def streak(self, state: Place, now: sb.Now, rng: Any) -> Streak:
-        """Return the next recorded streak."""
-        row = self.streaks[state.number[0]]
-        spare, earned = self.credits[state.number[0]]
-        return Streak(row[0], row[1], row[2], row[3], row[4], -math.inf, row[5], spare, earned)
+    def choose(self, state: Place, now: sb.Now, rng: Any) -> sb.Choice:
+        """Return the arm of the next recorded streak."""
+        return sb.Choice(self.streaks[state.number[0], 0], 0)
 
-    def end_streak(self, state: Place, outcome: sb.Outcome) -> None:
+    def update(self, state: Place, outcome: sb.Outcome) -> None:
         """Go on to the next."""
         state.number[0] = (state.number[0] + 1) % len(self.streaks)
 
 
-play_replay = njit(_nrt=False)(engine.play_streaks)
+def replayed_stretch(
+    replay: Replay, state: Place, choice: Any, now: sb.Now, rng: Any, work: Any
+) -> Streak:
+    """Return the next recorded streak."""
+    row = replay.streaks[state.number[0]]
+    spare, earned = replay.credits[state.number[0]]
+    return Streak(row[0], row[1], row[2], row[3], row[4], -math.inf, row[5], spare, earned)
+
+
+lookahead.register(
+    Recorder,
+    lookahead.Lookahead(
+        quick_choose=lambda recorder, *asked: lookahead.quick_choose(recorder.policy, *asked),
+        stretch=recorded_stretch,
+        note=lambda recorder, *told: lookahead.note(recorder.policy, *told),
+        memory=lambda recorder, tables: lookahead.memory(recorder.policy, tables),
+        prepare=lambda recorder: lookahead.tables_of(recorder.policy),
+    ),
+)
+lookahead.register(Replay, lookahead.Lookahead(stretch=replayed_stretch))
+play_replay = njit(_nrt=False)(engine.play_choices)
 
 
 def record(policy: Any, world: Any, horizon: int) -> tuple[Replay, int]:
     """Return what plays the streaks of a run again, and how often it changes its arm."""
-    recorder = Recorder(policy)
+    recorder = Recorder(policy, [])
     notes = fresh_record(world, horizon)
     rng = np.random.default_rng(1)
-    engine.run(recorder, engine.Game(world, horizon, True, rng, np.zeros(1, np.int64)), notes)
+    game = engine.game_of(recorder, world, horizon, True, rng, np.zeros(1, np.int64))
+    engine.run(recorder, game, notes)
     streaks = np.array([(*each[:5], each.gains) for each in recorder.streaks])
     credits = np.array([(each.spare, each.earned) for each in recorder.streaks])
     return Replay(streaks, credits), int((np.diff(streaks[:, 0]) != 0).sum())
@@ -107,8 +135,8 @@ def profile(name: str, policy: Any, world: Any, horizon: int, runs: int) -> list
     most = ROUNDS * horizon
 
     def again() -> int:
-        notes, table = fresh_record(world, most), engine.fresh_table(world.means)
-        game = engine.Game(world, most, True, rng, np.zeros(1, np.int64))
+        notes, table = fresh_record(world, most), engine.fresh_table(world.means, lookahead.NO_WORK)
+        game = engine.game_of(replay, world, most, True, rng, np.zeros(1, np.int64))
         return int(play_replay(replay, replay.init(), game, notes, table)[0])
 
     times = interleaved(

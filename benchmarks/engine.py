@@ -23,7 +23,8 @@ from rows import Row, interleaved, seconds, write
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
 from structured_bandits.simulation.compiled import library_runs
-from structured_bandits.simulation.game import Game, Runs
+from structured_bandits.simulation.engine import game_of
+from structured_bandits.simulation.game import Runs
 from structured_bandits.simulation.generator import RunStarts, state_memory
 
 TOPIC = "engine"
@@ -49,7 +50,8 @@ def play_many(
         np.zeros((count, 0), np.int64),
     )
     starts = RunStarts(state_memory(rng), rng.integers(0, 2**63, (count, 4), dtype=np.uint64) | 1)
-    library_runs(policy, Game(world, horizon, True, rng, np.zeros(1, np.int64)), starts, tables)
+    game = game_of(policy, world, horizon, True, rng, np.zeros(1, np.int64))
+    library_runs(policy, game, starts, tables)
     return float(tables.plans.mean())
 
 

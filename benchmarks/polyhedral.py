@@ -16,6 +16,7 @@ import numpy as np
 from rows import Row, write
 
 import structured_bandits as sb
+from structured_bandits.lookahead.base import fresh_work
 from structured_bandits.planning.confidence import Box
 from structured_bandits.programs.linear import LinearProgram, by_highs
 from structured_bandits.simulation import engine
@@ -84,13 +85,15 @@ def decisions(policy: Any, means: Any, pulls: int, planning: bool, repeat: int =
             np.zeros(len(means)),
             np.zeros(0, np.int64),
         )
-        state, table = policy.init(), engine.fresh_table(world.means)
-        game = engine.Game(world, pulls, planning, rng, np.zeros(1, np.int64))
+        state, work = policy.init(), fresh_work(policy)
+        table = engine.fresh_table(world.means, work)
+        game = engine.game_of(policy, world, pulls, planning, rng, np.zeros(1, np.int64))
         start = time.process_time()
         plans, _ = engine.play(policy, state, game, record, table)
         times.append(time.process_time() - start)
     took = statistics.median(times)
-    solved = getattr(getattr(state, "work", state), "notes", None)
+    kept = work.memory.work if work.memory is not None else state
+    solved = getattr(kept, "notes", None)
     return Speed(pulls / took, plans / took, getattr(solved, "solved", 0) / plans)
 
 

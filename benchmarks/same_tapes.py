@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from contestants import Contestant, ContestantError, python_of
 from rows import Row, write
+from support.stretches import Player
 
 import structured_bandits as sb
+from structured_bandits.lookahead.klucb import write_index
 from structured_bandits.planning.kl_leads import Growth, budget_at
-from structured_bandits.policies.klucb import write_index
 from structured_bandits.protocol import Now, Outcome
 
 TOPIC = "same_tapes"
@@ -55,25 +56,25 @@ MATCHES = [
 
 def our_indices(policy: Any, tape: Any, arms: list[int]) -> Any:
     """Return our indices before each of the peer's pulls, by the peer's clock."""
-    state = policy.init()
+    player = Player(policy)
     rng = np.random.default_rng(0)  # no index policy draws from it
     indices, pulls = np.empty((len(arms), ARMS)), [0] * ARMS
     for t, arm in enumerate(arms):
         if min(pulls) > 0:  # our clock reads one more than the pulls made
             if isinstance(policy, sb.KLUCB) and policy.variant == "plain":
-                write_all(policy, state, t)
-            policy.streak(state, Now(t - 1, 1), rng)
-        indices[t] = state.indices
-        policy.end_streak(state, Outcome(arm, 1, tape[arm, pulls[arm]], np.nan))
+                write_all(policy, player, t)
+            player.streak(Now(t - 1, 1), rng)
+        indices[t] = player.memory.indices
+        player.end(Outcome(arm, 1, tape[arm, pulls[arm]], np.nan))
         pulls[arm] += 1
     return indices
 
 
-def write_all(policy: sb.KLUCB, state: Any, t: int) -> None:
+def write_all(policy: sb.KLUCB, player: Player, t: int) -> None:
     """Write the indices of all arms: of those that surely do not lead, a decision needs none."""
     budget = budget_at(Growth(1.0, policy.c), math.log(t))
     for arm in range(ARMS):
-        write_index(state, arm, budget, policy.sigma, policy.bottom)
+        write_index(policy, player.state.data, player.memory, arm, budget)
 
 
 def compare(match: Match, tape: Any, answer: dict[str, Any]) -> tuple[int, float]:

@@ -15,6 +15,7 @@ LAYERS = [
     ["plots", "testing"],
     ["simulation", "live"],
     ["theory"],
+    ["lookahead"],
     ["policies", "environments"],
     ["information", "misfit"],
     ["structures"],
@@ -26,11 +27,11 @@ SIZE = 20
 #: The steps of the way: number, room, and where in the room (0 to 1).
 STEPS = [
     ("1", "simulation", 0.6),
-    ("2", "policies", 0.6),
+    ("2", "lookahead", 0.6),
     ("3", "structures", 0.28),
     ("", "planning", 0.64),
     ("", "structures", 0.34),
-    ("", "policies", 0.74),
+    ("", "lookahead", 0.74),
     ("", "simulation", 0.74),
     ("4", "environments", 0.88),
     ("5", "simulation", 0.9),

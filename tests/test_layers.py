@@ -36,6 +36,7 @@ LAYERS = [
     {"structures"},
     {"information", "misfit"},
     {"policies", "environments"},
+    {"lookahead"},
     {"theory"},
     {"simulation", "live"},
     {"plots", "testing"},

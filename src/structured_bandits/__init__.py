@@ -29,6 +29,7 @@ from structured_bandits.errors import (
     StructureError,
 )
 from structured_bandits.policies.asae import ASAE
+from structured_bandits.policies.base import fresh_state
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.ids import IDS
@@ -49,7 +50,7 @@ from structured_bandits.policies.ucbc import UCBC
 from structured_bandits.policies.ucbv import UCBV
 from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
 from structured_bandits.policies.wagp import WAGP
-from structured_bandits.protocol import Now, Outcome, Paid, Seen
+from structured_bandits.protocol import Choice, Now, Outcome, Paid, Seen
 from structured_bandits.simulation.result import Result, load_result
 from structured_bandits.simulation.simulate import simulate, simulate_random
 from structured_bandits.structures.builders.combine import (
@@ -153,6 +154,7 @@ __all__ = [
     "Analysis",
     "Bernoulli",
     "Bounded",
+    "Choice",
     "Constraint",
     "CurveStructure",
     "Decision",
@@ -200,6 +202,7 @@ __all__ = [
     "around",
     "candidates",
     "concave",
+    "fresh_state",
     "intersection",
     "known_best_mean",
     "linear",

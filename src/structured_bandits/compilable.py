@@ -12,7 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 COMPILABLE: list[Callable[..., Any]] = []
 COMPILED_AS: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
-CHOICES: list[tuple[Callable[..., Any], Callable[[type], Callable[..., Any]]]] = []
+CHOICES: list[tuple[Callable[..., Any], Callable[[type], Callable[..., Any] | None]]] = []
 
 
 def compilable(function: Function) -> Function:
@@ -35,14 +35,15 @@ def compiled_as(loop: Callable[..., Any]) -> Callable[[Function], Function]:
     return note
 
 
-def chosen(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
+def chosen(choose: Callable[[type], Callable[..., Any] | None]) -> Callable[..., Any]:
     """Return a function that hands its arguments to the one chosen for the class of the first.
 
     Compiled code then holds the chosen one only, and none of the others.
     """
 
     def hand_on(first: Any, *others: Any) -> Any:
-        return choose(type(first))(first, *others)
+        function: Any = choose(type(first))
+        return function(first, *others)
 
     CHOICES.append((hand_on, choose))
     return hand_on

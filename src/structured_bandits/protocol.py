@@ -25,6 +25,13 @@ class Now(NamedTuple):
     most: float = math.nan
 
 
+class Choice(NamedTuple):
+    """The decision about one pull."""
+
+    arm: int
+    empty: int  # 1 if no model fitted the data, so that this was decided without the models; else 0
+
+
 class Seen(NamedTuple):
     """Results of pulls, a number for each arm."""
 
@@ -64,8 +71,24 @@ class Stop(NamedTuple):
     earned: float = 0.0  # by each hit
 
 
+class ChoosingPolicy(Protocol):
+    """A policy that decides before each pull; any named tuple with these methods will do.
+
+    `update` may be left out: then pulls and sums are added to `state.data`.
+    """
+
+    def init(self) -> Any:
+        """Return a fresh state: a named tuple of arrays that hold what was learned."""
+
+    def choose(self, state: Any, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the arm of the next pull."""
+
+    def update(self, state: Any, outcome: Outcome) -> None:
+        """Take in the results of some pulls of one arm."""
+
+
 class PolicyLike(Protocol):
-    """What the engine and the agent need of a policy; any named tuple with these methods will do."""
+    """A policy that plans pulls of several arms at once; any named tuple with these methods will do."""
 
     def init(self) -> Any:
         """Return a fresh state: a named tuple of arrays."""

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+PREPARED = "_prepared"  # the attribute that keeps the tables of a policy's lookahead
+
 
 class Record:
     """Mixin for `NamedTuple` subclasses, see the module's docstring."""
@@ -29,11 +31,13 @@ class Record:
 
     def _replace(self, **changes: Any) -> Any:
         changed = super()._replace(**changes)  # type: ignore[misc]
-        changed.__dict__.update(self.__dict__)
+        kept = {name: value for name, value in self.__dict__.items() if name != PREPARED}
+        changed.__dict__.update(kept)
         return changed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), tuple(self), dict(self.__dict__))  # type: ignore[arg-type]
+        extra = {name: value for name, value in self.__dict__.items() if name != PREPARED}
+        return _rebuild, (type(self), tuple(self), extra)  # type: ignore[arg-type]
 
 
 def _rebuild(cls: type, values: tuple[Any, ...], extra: dict[str, Any]) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from support.cases import draw_case
 from support.play import play
+from support.stretches import Player
 
 import structured_bandits as sb
 from structured_bandits.planning.confidence import Data, fresh_box, write_box
@@ -54,9 +55,9 @@ def kl_edges(q: float, b: float) -> list[float]:
     return edges
 
 
-def chosen(policy: Any, state: Any, arm: int, pulls: int, mean: float, t: int) -> tuple[int, bool]:
+def chosen(policy: Any, data: Any, arm: int, pulls: int, mean: float, t: int) -> tuple[int, bool]:
     """What SUCB chooses if `arm` had this mean over so many pulls, and whether the set is empty."""
-    data = Data(state.data.pulls.copy(), state.data.sums.copy())
+    data = Data(data.pulls.copy(), data.sums.copy())
     data.pulls[arm], data.sums[arm] = pulls, mean * pulls
     box = fresh_box(len(data.pulls))
     level = policy.widths.at(4.0 * policy.sigma**2 * policy.alpha * math.log(t + 1))
@@ -64,7 +65,7 @@ def chosen(policy: Any, state: Any, arm: int, pulls: int, mean: float, t: int) -
     choice = policy.cells.optimistic_arm(box, policy.cells.fresh_notes())
     if choice >= 0:
         return choice, False
-    return highest_index(data, level, state.candidates).arm, True
+    return highest_index(data, level, policy.candidates).arm, True
 
 
 @pytest.mark.parametrize("confidence", ["hoeffding", "kl"])
@@ -76,10 +77,10 @@ def test_nothing_can_change_the_choice_within_a_plan(kind: str, confidence: str)
         rng = np.random.default_rng([6, index])
         alpha = float(10 ** rng.uniform(-2.0, 0.5))
         policy = sb.SUCB(case.structure, alpha=alpha, confidence=confidence)
-        state, t = policy.init(), 0
+        player, t = Player(policy), 0
         for _ in range(PLANS):
-            plan = policy.streak(state, sb.Now(t, 10**6), rng)
-            data = state.data
+            plan = player.streak(sb.Now(t, 10**6), rng)
+            data = player.state.data
             total, before = float(data.sums[plan.arm]), int(data.pulls[plan.arm])
             long, empty = long + (plan.length > 1), empty + (plan.empty > 1)
             for j in {1, plan.length // 2, plan.length - 1} - {0, plan.length}:
@@ -87,11 +88,11 @@ def test_nothing_can_change_the_choice_within_a_plan(kind: str, confidence: str)
                 budget = policy.alpha * math.log(t + j + 1)
                 ends = total / pulls, (total + j) / pulls
                 for mean in awkward_means(policy, plan.arm, *ends, budget, pulls):
-                    now = chosen(policy, state, plan.arm, pulls, mean, t + j)
+                    now = chosen(policy, data, plan.arm, pulls, mean, t + j)
                     assert now == (plan.arm, plan.empty > 0), (index, t, j, mean)
             made = int(rng.integers(1, min(plan.length, 10**4) + 1))
             ones = int(rng.binomial(made, rng.choice([0.0, 1.0, rng.random()])))
-            policy.end_streak(state, sb.Outcome(plan.arm, made, float(ones), float(ones)))
+            player.end(sb.Outcome(plan.arm, made, float(ones), float(ones)))
             t += made
     assert long > 300
     assert empty > 30 or confidence == "kl"  # with KL intervals an empty set is looked at each time
@@ -109,11 +110,12 @@ def test_nothing_can_change_the_choice_while_misses_and_gains_are_few(
         policy = sb.SUCB(case.structure, alpha=float(10 ** rng.uniform(-2.0, 0.5)))
         if policy.reward_range != (0.0, 1.0):
             continue
-        state, t = policy.init(), 0
+        player, t = Player(policy), 0
         share = rng.choice([0.0, 1.0, rng.random()], case.structure.n_arms)
         for _ in range(40):
-            plan = policy.streak(state, sb.Now(t, 10**6, 0.0, 1.0), rng)
-            total, before = float(state.data.sums[plan.arm]), int(state.data.pulls[plan.arm])
+            plan = player.streak(sb.Now(t, 10**6, 0.0, 1.0), rng)
+            data = player.state.data
+            total, before = float(data.sums[plan.arm]), int(data.pulls[plan.arm])
             stops = not plan.empty and plan.misses + plan.gains < 2 * plan.length - 2
             stopping += stops
             longest = min(plan.length, plan.misses + plan.gains + 1)
@@ -124,10 +126,10 @@ def test_nothing_can_change_the_choice_while_misses_and_gains_are_few(
                 ends = (total + least) / pulls, (total + most) / pulls
                 budget = policy.alpha * math.log(t + j + 1)
                 for mean in awkward_means(policy, plan.arm, *ends, budget, pulls):
-                    assert chosen(policy, state, plan.arm, pulls, mean, t + j)[0] == plan.arm
+                    assert chosen(policy, data, plan.arm, pulls, mean, t + j)[0] == plan.arm
             made = int(rng.integers(1, min(longest, 10**4) + 1))
             ones = int(rng.binomial(made, share[plan.arm]))
-            policy.end_streak(state, sb.Outcome(plan.arm, made, float(ones), float(ones)))
+            player.end(sb.Outcome(plan.arm, made, float(ones), float(ones)))
             t += made
     assert stopping > 300
 

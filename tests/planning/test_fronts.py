@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from support.stretches import Player
 
 import structured_bandits as sb
 from structured_bandits.planning import fronts
@@ -61,14 +62,13 @@ def test_ucb_of_many_arms_plays_by_the_definition() -> None:
 def test_results_of_an_arm_that_is_not_listed_count() -> None:
     """An agent may be told rewards of an arm that UCB would not have pulled."""
     policy, rng = sb.UCB(30, 0.1), np.random.default_rng(0)
-    state = policy.init()
+    player = Player(policy)
     for t in range(400):
-        arm = policy.streak(state, sb.Now(t, 1), rng).arm
-        policy.end_streak(state, sb.Outcome(arm, 1, float(arm > 20), float(arm > 20)))
-    assert not state.short.listed[3]
-    policy.end_streak(state, sb.Outcome(3, 1, 1e3, 1e6))  # its mean is far above the others' now
-    assert policy.streak(state, sb.Now(400, 1), rng).arm == 3
-    state.data.sums[:] = 0.0  # a snapshot is read: only one arm is any good
-    state.data.sums[5] = state.data.pulls[5]
-    policy.restore(state)
-    assert policy.streak(state, sb.Now(400, 1), rng).arm == 5
+        arm = player.streak(sb.Now(t, 1), rng).arm
+        player.end(sb.Outcome(arm, 1, float(arm > 20), float(arm > 20)))
+    assert not player.memory.short.listed[3]
+    player.end(sb.Outcome(3, 1, 1e3, 1e6))  # its mean is far above the others' now
+    assert player.streak(sb.Now(400, 1), rng).arm == 3
+    pulls, sums = player.state.data.pulls, np.zeros(30)  # only one arm is any good
+    sums[5] = pulls[5]
+    assert Player(policy, pulls, sums).streak(sb.Now(400, 1), rng).arm == 5

@@ -14,13 +14,14 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from support.stretches import Player
 
 import structured_bandits as sb
-from structured_bandits.planning.confidence import Data, Prospect, width_budget
+from structured_bandits.lookahead.competitive import leader_streak
+from structured_bandits.planning.confidence import Data, width_budget
 from structured_bandits.planning.intervals import Hoeffding
 from structured_bandits.planning.leads import Lead, highest_index, likely_length
 from structured_bandits.planning.streaks import Streak
-from structured_bandits.policies.competitive import leader_streak
 
 MP = mpmath.MPContext()
 MP.dps = 40
@@ -67,20 +68,18 @@ def margin_after(policy: Any, pulls: Any, sums: Any, arm: int, hits: int, misses
 
 def of_ucb(policy: sb.UCB, pulls: Any, sums: Any, limit: int, rng: np.random.Generator) -> Streak:
     """The streak of UCB, whose earlier streaks had any lengths."""
-    state = policy.init()
-    state.data.pulls[:], state.data.sums[:] = pulls, sums
-    policy.restore(state)
-    state.latest[:] = rng.integers(1, 10 ** rng.integers(1, 6))
-    return policy.streak(state, sb.Now(int(pulls.sum()), limit), rng)
+    player = Player(policy, pulls, sums)
+    player.memory.latest[:] = rng.integers(1, 10 ** rng.integers(1, 6))
+    return player.streak(sb.Now(int(pulls.sum()), limit), rng)
 
 
 def of_ucbc(policy: sb.UCB, pulls: Any, sums: Any, limit: int, rng: np.random.Generator) -> Streak:
     """The streak of UCB-C with the same parameters while all arms are competitive."""
     factor = width_budget(policy.alpha, policy.sigma, 1.0)
     level = Hoeffding(factor * math.log(pulls.sum() + 1))
-    prospect = Prospect(int(pulls.sum()), limit, factor, level, policy.bottom, policy.top)
-    data = Data(pulls, sums)
-    return leader_streak(highest_index(data, level, np.ones(len(pulls), np.bool_)), data, prospect)
+    data, now = Data(pulls, sums), sb.Now(int(pulls.sum()), limit)
+    leader = highest_index(data, level, np.ones(len(pulls), np.bool_))
+    return leader_streak(policy, leader, data, level.budget, now)
 
 
 @pytest.mark.parametrize("streak_of", [of_ucb, of_ucbc])
@@ -130,9 +129,6 @@ def test_a_long_lead_lasts_for_the_likely_length() -> None:
 
 
 def test_an_arm_without_rivals_is_pulled_to_the_end() -> None:
-    policy = sb.UCB(1)
-    state = policy.init()
-    state.data.pulls[:], state.data.sums[:] = 4, 1.0
-    policy.restore(state)
-    streak = policy.streak(state, sb.Now(4, 1_000), np.random.default_rng(0))
+    player = Player(sb.UCB(1), [4], [1.0])
+    streak = player.streak(sb.Now(4, 1_000), np.random.default_rng(0))
     assert (streak.surely, streak.length) == (1_000, 1_000)

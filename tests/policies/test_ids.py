@@ -12,6 +12,7 @@ from oracles import posteriors
 from scipy.stats import ks_2samp
 from support.cases import draw_case
 from support.exactness import assert_met
+from support.stretches import Player
 from support.taped_contests import MOST_PULLS, SILENT, hard_table, ids, silent_column
 from support.uniform_tapes import DrawTape
 
@@ -247,13 +248,13 @@ def test_a_wait_goes_on_where_the_horizon_did_not_cut_it() -> None:
 def play_cut(policy: sb.IDS, most: int) -> list[int]:
     """Play 2,000 pulls in streaks of at most `most`, deciding as if the horizon were far."""
     rng, rewards = np.random.default_rng(4), np.random.default_rng(5).random((4, 2000)) < 0.6
-    state, arms = policy.init(), list[int]()
+    player, arms = Player(policy), list[int]()
     while len(arms) < 2000:
-        streak = policy.streak(state, sb.Now(len(arms), 10_000), rng)
+        streak = player.streak(sb.Now(len(arms), 10_000), rng)
         length = min(streak.length, most, 2000 - len(arms))
-        start = state.data.pulls[streak.arm]
+        start = player.state.data.pulls[streak.arm]
         total = float(rewards[streak.arm, start : start + length].sum())
-        policy.end_streak(state, sb.Outcome(streak.arm, length, total, total))
+        player.end(sb.Outcome(streak.arm, length, total, total))
         arms += [streak.arm] * length
     return arms
 

@@ -19,6 +19,7 @@ from support import index_contests
 from support.exactness import Contest, assert_met, compare
 from support.index_contests import IndexCase
 from support.play import play
+from support.stretches import Player
 
 import structured_bandits as sb
 from structured_bandits.protocol import Now, Outcome
@@ -183,17 +184,17 @@ def test_a_streak_survives_the_worst_rewards(policy: Any) -> None:
     """Asked before each pull of a streak, the policy must choose the same arm again."""
     rng, made, borne = np.random.default_rng(39), 0, 0
     for _ in range(200):
-        state, limit = policy.init(), int(rng.choice([20, 150]))
+        limit = int(rng.choice([20, 150]))
         pulls = rng.integers(1, int(rng.choice([4, 40, 400])), 3)
-        for arm, total in enumerate(rng.binomial(pulls, rng.choice([0.1, 0.5, 0.9, 1.0], 3))):
-            policy.end_streak(state, Outcome(arm, int(pulls[arm]), float(total), float(total)))
-        streak = policy.streak(state, Now(int(pulls.sum()), limit), rng)
+        sums = rng.binomial(pulls, rng.choice([0.1, 0.5, 0.9, 1.0], 3))
+        player = Player(policy, pulls, sums)
+        streak = player.streak(Now(int(pulls.sum()), limit), rng)
         for path in worst_paths(streak, rng) if streak.length > 1 else []:
-            there = deepcopy(state)
+            there = deepcopy(player)
             for number, reward in enumerate(path):
-                policy.end_streak(there, Outcome(streak.arm, 1, reward, reward**2))
+                there.end(Outcome(streak.arm, 1, reward, reward**2))
                 now = Now(int(pulls.sum()) + number + 1, 1)
-                assert policy.streak(there, now, rng).arm == streak.arm, (streak, pulls, path)
+                assert there.streak(now, rng).arm == streak.arm, (streak, pulls, path)
             made += 1
             borne += path.count(0.0)
     assert made > 200
@@ -204,12 +205,9 @@ def test_imed_stays_ahead_after_its_last_pull_and_all_its_misses() -> None:
     """At once, which no path reaches: so a length that is a little too long would show only here."""
     rng, policy, made = np.random.default_rng(40), sb.IMED(3), 0
     for _ in range(600):
-        state = policy.init()
         pulls = np.array([*rng.integers(5, 100, 2), 10 ** rng.integers(3, 7)])
         sums = rng.binomial(pulls, [0.5, 0.6, rng.choice([0.7, 0.9])])
-        for arm in range(3):
-            policy.end_streak(state, Outcome(arm, int(pulls[arm]), float(sums[arm]), 0.0))
-        streak = policy.streak(state, Now(int(pulls.sum()), 2**52), rng)
+        streak = Player(policy, pulls, sums).streak(Now(int(pulls.sum()), 2**52), rng)
         if streak.arm == 2 and 1 < streak.length < 2**52:
             mean = sums[2] / (pulls[2] + streak.misses)
             others = [

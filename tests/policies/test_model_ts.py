@@ -70,7 +70,7 @@ def test_the_posterior_is_the_golden_one() -> None:
     policy = sb.ModelTS(RIGHT)
     state = policy.init()
     for arm, (ones, zeros) in enumerate([(7, 2), (3, 2), (2, 1), (1, 2)]):
-        policy.end_streak(state, Outcome(arm, ones + zeros, float(ones), float(ones)))
+        policy.update(state, Outcome(arm, ones + zeros, float(ones), float(ones)))
     golden = [0.57302225, 0.29111364, 0.04335633, 0.09250779]
     weights = np.empty(4)
     weights[policy.posterior.order] = state.belief.weights / state.belief.weights.sum()

@@ -18,6 +18,7 @@ from structured_bandits.experiments.paper.structures import (
     figure1_right_as_curves,
 )
 from structured_bandits.planning import curve_plans
+from structured_bandits.planning.thinning import UNKNOWN
 from structured_bandits.protocol import Outcome
 
 LEFT = figure1_left()
@@ -233,9 +234,9 @@ def test_a_product_of_tables_draws_as_the_table_of_all_pairs() -> None:
     policy = sb.ModelTS(product, prior=prior)
     state = policy.init()
     for arm in range(3):
-        policy.end_streak(state, Outcome(arm, pulls[arm], sums[arm], sums[arm]))
+        policy.update(state, Outcome(arm, pulls[arm], sums[arm], sums[arm]))
     rng = np.random.default_rng(7)
-    drawn = [policy.posterior.draw_arm(state.belief, state.thinning, rng).arm for _ in range(6000)]
+    drawn = [policy.posterior.draw_arm(state.belief, UNKNOWN, rng).arm for _ in range(6000)]
     expected = 6000 * whole / whole.sum()
     assert stats.chisquare(np.bincount(drawn, minlength=3), expected).pvalue > 1e-3
 
@@ -250,9 +251,9 @@ def test_positions_on_a_curve_are_drawn_from_the_posterior() -> None:
     )
     policy = sb.ModelTS(product)
     state = policy.init()
-    policy.end_streak(state, Outcome(0, 12, 7.0, 7.0))
+    policy.update(state, Outcome(0, 12, 7.0, 7.0))
     rng = np.random.default_rng(8)
-    drawn = [policy.posterior.draw_arm(state.belief, state.thinning, rng).arm for _ in range(1000)]
+    drawn = [policy.posterior.draw_arm(state.belief, UNKNOWN, rng).arm for _ in range(1000)]
     low, cut, high = special.betainc(8.0, 6.0, [0.2, 0.6, 0.9])
     above = (high - cut) / (high - low)
     assert stats.binomtest(drawn.count(0), 1000, above).pvalue > 1e-3

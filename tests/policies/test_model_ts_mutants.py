@@ -19,9 +19,9 @@ from support.model_cases import ModelCase, draw_model_case
 from support.uniform_tapes import play_tape
 
 import structured_bandits as sb
+from structured_bandits.lookahead import model_ts
 from structured_bandits.planning import posterior_plans
 from structured_bandits.planning.thinning import NOT_WAITING, Thinning
-from structured_bandits.policies import model_ts
 
 CASES = 300
 pytestmark = pytest.mark.filterwarnings(

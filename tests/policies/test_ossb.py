@@ -174,7 +174,7 @@ def test_an_estimate_without_structure_wants_what_lai_and_robbins_say() -> None:
     policy = sb.OSSB(sb.unstructured(3), exact=True)
     state = policy.init()
     data = Data(np.array([40, 40, 40]), np.array([10.0, 30.0, 20.0]))
-    assert policy.cells.consult(data, 120, state.allocation, state.work) == 1
+    assert policy.cells.consult(data, 120, state.allocation, policy.cells.guide_work()) == 1
     best = 1.0 / kl_bernoulli(np.array([0.25, 0.5]), np.array([0.75, 0.75]))
     np.testing.assert_allclose(state.allocation.wanted, [best[0], 0.0, best[1]], rtol=1e-6)
 

@@ -21,8 +21,9 @@ import numpy as np
 from scipy.special import betainc, betaincc, betaincinv, betaln, xlog1py, xlogy
 
 from structured_bandits.environments.tape import Tape
-from structured_bandits.simulation.engine import fresh_table, play
-from structured_bandits.simulation.game import Game, RunRecord
+from structured_bandits.lookahead.base import Work, fresh_work
+from structured_bandits.simulation.engine import fresh_table, game_of, play
+from structured_bandits.simulation.game import RunRecord
 
 MUCH = 10**12  # a wait that outlasts everything
 
@@ -38,10 +39,17 @@ class CoupledDraws:
     """What a policy asks of a generator, answered from tapes."""
 
     def __init__(
-        self, policy: Any, state: Any, rewards: np.ndarray, uniforms: np.ndarray, seed: int
+        self,
+        policy: Any,
+        state: Any,
+        work: Work,
+        rewards: np.ndarray,
+        uniforms: np.ndarray,
+        seed: int,
     ) -> None:
         self.playable = [int(arm) for arm in policy.playable]
         self.state = state
+        self.betas, self.quiet = work.memory
         self.rewards = rewards
         self.uniforms = uniforms  # decisions x arms
         self.vain = np.random.default_rng(seed).random(uniforms.shape)
@@ -76,7 +84,7 @@ class CoupledDraws:
         return self.mean_at(decision, self.playable[had], a, b)
 
     def geometric(self, chance: float) -> int:
-        quiet, betas = self.state.quiet, self.state.betas
+        quiet, betas = self.quiet, self.betas
         leader, now = int(quiet.envelopes.leader[0]), self.now
         decided = int(now <= self.known_until or now == self.resolved)
         assert math.isclose(chance, self.chance_now(), rel_tol=1e-9)
@@ -102,11 +110,11 @@ class CoupledDraws:
         return MUCH
 
     def chance_now(self) -> float:
-        masses = self.state.quiet.envelopes.masses
+        masses = self.quiet.envelopes.masses
         return -math.expm1(sum(math.log1p(-masses[arm]) for arm in self.playable))
 
     def stirs_at(self, decision: int, laws: dict[int, tuple[float, float]]) -> list[Stir]:
-        envelopes, leader = self.state.quiet.envelopes, int(self.state.quiet.envelopes.leader[0])
+        envelopes, leader = self.quiet.envelopes, int(self.quiet.envelopes.leader[0])
         level = envelopes.level[0]
         stirs = []
         for arm, (a, b) in laws.items():
@@ -127,8 +135,8 @@ class CoupledDraws:
         assert self.now == self.known_until, "proposals are drawn where none are known"
         assert low == 0.0
         assert math.isclose(high, self.chance_now(), rel_tol=1e-9)
-        envelopes, betas = self.state.quiet.envelopes, self.state.betas
-        leader = int(self.state.quiet.envelopes.leader[0])
+        envelopes, betas = self.quiet.envelopes, self.betas
+        leader = int(self.quiet.envelopes.leader[0])
         self.resolved = self.now
         proposing = {stir.arm: stir.mean for stir in self.stirs}
         first = self.stirs[0].arm
@@ -168,11 +176,11 @@ def play_coupled(
 ) -> tuple[list[int], CoupledDraws, int]:
     """Return the arms of planned play with the means of a tape, the stand-in, and the number of plans."""
     world, horizon = Tape(rewards), len(uniforms)
-    state = policy.init()
-    rng: Any = CoupledDraws(policy, state, rewards, uniforms, seed)
+    state, work = policy.init(), fresh_work(policy)
+    rng: Any = CoupledDraws(policy, state, work, rewards, uniforms, seed)
     arms = np.zeros(horizon, np.int64)
     pulls, sums = np.zeros(len(rewards), np.int64), np.zeros(len(rewards))
     record = RunRecord(np.array([horizon]), np.zeros(1), pulls, sums, arms)
-    game = Game(world, horizon, True, rng, np.zeros(1, np.int64))
-    plans, _ = play(policy, state, game, record, fresh_table(world.means))
+    game = game_of(policy, world, horizon, True, rng, np.zeros(1, np.int64))
+    plans, _ = play(policy, state, game, record, fresh_table(world.means, work))
     return arms.tolist(), rng, plans

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from support.stretches import Player
 
 from structured_bandits.planning.streaks import Streak
 from structured_bandits.protocol import Now, Outcome
@@ -23,30 +24,21 @@ def paths(streak: Streak, rng: np.random.Generator) -> Iterator[list[bool]]:
     yield list(rng.permutation(worst))
 
 
-def state_with(policy: Any, pulls: Any, sums: Any) -> Any:
-    """Return a fresh state that has seen these pulls and sums."""
-    state = policy.init()
-    for arm, (count, total) in enumerate(zip(pulls, sums, strict=True)):
-        if count:
-            policy.end_streak(state, Outcome(arm, int(count), float(total), float("nan")))
-    return state
-
-
 def assert_certain(policy: Any, pulls: Any, sums: Any, rng: np.random.Generator) -> int:
     """Play a streak along hostile paths, asking at each pull; return its length.
 
     The last reward of a path is followed by one more question, the last that the streak answers.
     """
     t = int(sum(pulls))
-    streak = policy.streak(state_with(policy, pulls, sums), Now(t, 1000), rng)
+    streak = Player(policy, pulls, sums).streak(Now(t, 1000), rng)
     for path in paths(streak, rng):
-        state = state_with(policy, pulls, sums)
+        player = Player(policy, pulls, sums)
         for made, miss in enumerate([*path, None]):
-            asked = policy.streak(state, Now(t + made, 1), rng)
+            asked = player.streak(Now(t + made, 1), rng)
             assert asked.arm == streak.arm, (
                 f"{made} of {streak} after {pulls}, {sums}: {path[:made]}"
             )
             if miss is not None:
                 paid = policy.bottom if miss else policy.top
-                policy.end_streak(state, Outcome(streak.arm, 1, paid, float("nan")))
+                player.end(Outcome(streak.arm, 1, paid, float("nan")))
     return streak.length

@@ -216,9 +216,17 @@ class SweepProcess:
             os.kill(self.pid, signal.SIGCONT)
 
     def interrupt(self) -> int:
-        """Send what Ctrl-C sends, to its whole group as a terminal does; return the exit code."""
+        """Send what Ctrl-C sends, to its whole group as a terminal does; return the exit code.
+
+        Python drops a Ctrl-C that comes while it tidies up an object (`Exception ignored in …`), which is
+        likelier the busier the machine is. Then one types it again.
+        """
         self.workers()
         os.killpg(self.pid, signal.SIGINT)
+        try:
+            self._process.wait(PATIENCE / 3)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.pid, signal.SIGINT)
         return self.wait()
 
     def wait(self) -> int:

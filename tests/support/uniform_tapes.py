@@ -14,8 +14,10 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from structured_bandits.environments.tape import Tape
+from structured_bandits.lookahead import base as lookahead
 from structured_bandits.planning.streaks import Streak
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.policies.playing import choose, update
+from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.testing.play import Played, play_in
 
 
@@ -62,16 +64,14 @@ class ReadsTape:
         """Return a fresh state of the policy."""
         return self.policy.init()
 
-    def streak(self, state: Any, now: Now, rng: UniformTape) -> Streak:
-        """Let the policy decide."""
+    def choose(self, state: Any, now: Now, rng: UniformTape) -> Choice:
+        """Let the policy decide by its definition."""
         rng.t = now.t
-        streak: Streak = self.policy.streak(state, now, rng)
-        self.longest = max(self.longest, streak.length)
-        return streak
+        return choose(self.policy, state, now, rng)  # type: ignore[arg-type]
 
-    def end_streak(self, state: Any, outcome: Outcome) -> None:
+    def update(self, state: Any, outcome: Outcome) -> None:
         """Hand on the results."""
-        self.policy.end_streak(state, outcome)
+        update(self.policy, state, outcome)
 
 
 class WritesTape(ReadsTape):
@@ -85,7 +85,7 @@ class WritesTape(ReadsTape):
         super().__init__(policy)
         self.rng = rng
 
-    def streak(self, state: Any, now: Now, rng: UniformTape) -> Streak:
+    def choose(self, state: Any, now: Now, rng: UniformTape) -> Choice:
         """Write the number of this pull first."""
         weights = state.belief.arms
         others = np.delete(weights, weights.argmax()).sum() / weights.sum()
@@ -96,7 +96,30 @@ class WritesTape(ReadsTape):
             rng.uniforms[now.t] = others * (1.0 - 0.01 * self.rng.random())
         else:
             rng.uniforms[now.t] = self.rng.random()
-        return super().streak(state, now, rng)
+        return super().choose(state, now, rng)
+
+
+def _quick_choose(reader: ReadsTape, state: Any, now: Now, rng: Any, work: Any) -> Any:
+    rng.t = now.t
+    return lookahead.quick_choose(reader.policy, state, now, rng, work)
+
+
+def _stretch(reader: ReadsTape, state: Any, choice: Any, now: Now, rng: Any, work: Any) -> Streak:
+    streak: Streak = lookahead.stretch(reader.policy, state, choice, now, rng, work)
+    reader.longest = max(reader.longest, streak.length)
+    return streak
+
+
+lookahead.register(
+    ReadsTape,
+    lookahead.Lookahead(
+        quick_choose=_quick_choose,
+        stretch=_stretch,
+        note=lambda reader, *told: lookahead.note(reader.policy, *told),
+        memory=lambda reader, tables: lookahead.memory(reader.policy, tables),
+        prepare=lambda reader: lookahead.tables_of(reader.policy),
+    ),
+)
 
 
 def play_tape(

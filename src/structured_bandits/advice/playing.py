@@ -26,7 +26,7 @@ from structured_bandits.protocol import WorldLike
 from structured_bandits.simulation import engine as python_engine
 from structured_bandits.simulation.blocks import needs_python, play_block
 from structured_bandits.simulation.cases import Listed, Setting
-from structured_bandits.simulation.game import Game, RunRecord
+from structured_bandits.simulation.game import RunRecord
 from structured_bandits.simulation.generator import start_of_run
 from structured_bandits.simulation.workers import core_count, run_blocks
 
@@ -137,7 +137,8 @@ class Playground:
         )
         rng = np.random.Generator(start_of_run(self._pilot_seed(run), 0, candidate.name))
         flag: Any = patience
-        python_engine.run(candidate.played, Game(world, horizon, True, rng, flag), record)
+        game = python_engine.game_of(candidate.played, world, horizon, True, rng, flag)
+        python_engine.run(candidate.played, game, record)
         return None if patience.lost else float(record.regret[0])
 
     def _pilot_seed(self, run: int) -> int:

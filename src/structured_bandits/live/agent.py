@@ -32,6 +32,7 @@ from structured_bandits.live.ahead import LookAhead, assumed_results, note_away,
 from structured_bandits.live.available import allowed_arms
 from structured_bandits.live.bounds import open_box, shown_intervals
 from structured_bandits.live.in_order import WaitingResults
+from structured_bandits.live.learned import copied_state
 from structured_bandits.live.likely import likely_models, rewards_of
 from structured_bandits.live.logs import Learned, read_log
 from structured_bandits.live.pending import (
@@ -64,6 +65,7 @@ from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
 from structured_bandits.policies.phases import MOST_PULLS
+from structured_bandits.policies.playing import chooses, observe, plan, update
 from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
 from structured_bandits.structures.base import counting, index_of
 from structured_bandits.warn import warn_user
@@ -542,6 +544,26 @@ class Agent:
             return 0
         return int(np.where(self._parked, 0, np.maximum(self._quota - self._handed, 0)).sum())
 
+    @atomic
+    def extend_plan(self, most: int) -> None:
+        """Let the plan hold all pulls that are certain whatever they pay, but at most `most`.
+
+        For who hands out many pulls at once. The plan of a policy that chooses before each pull holds
+        one, unless its choice is certain for longer; that of a policy that draws stays as it is. It is
+        extended only if nothing of it was handed out and nothing else is out.
+        """
+        limit = checked_count("most", most)
+        policy: Any = self.policy
+        untouched = not len(self._pending) and not self._handed.any()
+        if not untouched or not chooses(type(policy)) or getattr(policy, "randomised", False):
+            return
+        from structured_bandits.lookahead import certain_pulls, resumed_work
+
+        copy = copied_state(policy, self._state)  # some count their choices
+        work, now = resumed_work(policy, copy), Now(self._t, limit)
+        certain_pulls(policy, copy, now, self._quota, self._rng, work)
+        self._left = int(self._quota.sum())
+
     @property
     def planned(self) -> Ints:
         """How many pulls of each arm the plan consists of."""
@@ -599,7 +621,7 @@ class Agent:
         self.policy = policy
         self._in_order = False
         self._set_state(policy.init())
-        policy.observe(self._state, self._seen)
+        observe(policy, self._state, self._seen)
         self._horizon = tuned_horizon(policy)
         self._make_plan()
 
@@ -767,7 +789,7 @@ class Agent:
             self.policy.forget(self._state)
         note_away(self._state, self._parked)
         now = Now(self._t, MOST_PULLS)
-        empty = self.policy.plan(self._state, now, self._quota, self._rng)
+        empty = plan(self.policy, self._state, now, self._quota, self._rng)
         check_plan("policy", empty, self._quota)
         self._empty += int(empty)
         self._plans += 1
@@ -791,12 +813,14 @@ class Agent:
         self._ahead = None
 
     def _observe_one(self, arm: int, reward: float) -> None:
-        """Hand a single reward to the policy; to one that plays streaks without a pass over the arms."""
+        """Hand a single reward to the policy; to one that chooses without a pass over the arms."""
         policy: Any = self.policy
-        if getattr(policy, "streaks", False) and not self._in_order:
-            policy.end_streak(self._state, Outcome(arm, 1, reward, reward * reward))
-            return
-        self._hand_over(policy.hear if self._in_order else policy.observe, arm, reward)
+        if self._in_order:
+            self._hand_over(policy.hear, arm, reward)
+        elif chooses(type(policy)):
+            update(policy, self._state, Outcome(arm, 1, reward, reward * reward))
+        else:
+            self._hand_over(policy.observe, arm, reward)
 
     def _hand_over(self, take_in: Callable[[Any, Seen], Any], arm: int, reward: float) -> bool:
         """Hand a single reward to a method of the policy that takes those of all arms.
@@ -836,7 +860,10 @@ class Agent:
     def _take_in(self, seen: Seen) -> None:
         """Learn the results of many pulls; settling them and planning are left to the caller."""
         policy: Any = self.policy
-        (policy.hear if self._in_order else policy.observe)(self._state, seen)
+        if self._in_order:
+            policy.hear(self._state, seen)
+        else:
+            observe(policy, self._state, seen)
         for total, part in zip(self._seen, seen, strict=True):
             np.add(total, part, out=total)
         self._t += sum(map(int, seen.pulls))

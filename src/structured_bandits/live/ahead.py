@@ -18,6 +18,7 @@ from structured_bandits.live.learned import copied_state
 from structured_bandits.live.results import Range
 from structured_bandits.policies.form import check_plan
 from structured_bandits.policies.phases import MOST_PULLS, Presence
+from structured_bandits.policies.playing import observe, plan
 from structured_bandits.protocol import Now, Seen
 
 
@@ -75,10 +76,12 @@ def plan_ahead(
         policy.forget(copy)
     if not getattr(policy, "randomised", False):
         # What was not seen may be heard, but it is never settled: it is no evidence.
-        take_in = policy.hear if getattr(policy, "in_order", False) else policy.observe
-        take_in(copy, assumed)
+        if getattr(policy, "in_order", False):
+            policy.hear(copy, assumed)
+        else:
+            observe(policy, copy, assumed)
         t += int(assumed.pulls.sum())
     note_away(copy, away)
     quota = np.zeros(policy.n_arms, np.int64)
-    check_plan("policy", policy.plan(copy, Now(t, MOST_PULLS), quota, rng), quota)
+    check_plan("policy", plan(policy, copy, Now(t, MOST_PULLS), quota, rng), quota)
     return LookAhead(quota, np.zeros_like(quota))

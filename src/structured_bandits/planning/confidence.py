@@ -76,10 +76,7 @@ def write_box(data: Data, level: Intervals, box: Box) -> None:
 
 
 def box_of(data: Data, level: Intervals) -> Box:
-    """Return the box, all arms at once, up to rounding; for plain Python.
-
-    For certificates, which have a margin for it.
-    """
+    """Return the open box of means that fit the data, all arms at once; for plain Python."""
     low, high = level.intervals(data.pulls, data.sums)
     return Box(low, high)
 

@@ -44,7 +44,7 @@ from structured_bandits.planning.posterior_plans import (
     rests,
     worth_a_plan,
 )
-from structured_bandits.planning.thinning import Thinning, next_uniform
+from structured_bandits.planning.thinning import Known, next_uniform
 
 INTEGRAL_MARGIN = 1.0 + 1e-8  # masses are right to 1e-10
 NEGLIGIBLE = 1e-14  # of the leader's weight: such a part of it may be left out
@@ -54,9 +54,9 @@ GROWTH = 4  # by which a plan is longer than the last one, if it is not all
 class CurveSampling(CurvePosterior):
     """The posterior over the models of a curve, to draw arms from."""
 
-    def draw_arm(self, belief: CurveBelief, thinning: Thinning, rng: np.random.Generator) -> Drawn:
+    def draw_arm(self, belief: CurveBelief, known: Known, rng: np.random.Generator) -> Drawn:
         """Draw a model; return its best arm."""
-        return draw_from(belief.arms, next_uniform(thinning, rng))
+        return draw_from(belief.arms, next_uniform(known, rng))
 
     def odds_reach(
         self, belief: CurveBelief, memory: PlanMemory, drawn: Drawn, data: Data, limit: int

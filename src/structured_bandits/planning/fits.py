@@ -9,12 +9,12 @@ losses is affine in its new pulls and rewards, and is largest at a corner of wha
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.compilable import compilable, compiled_as
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.streaks import Streak, certain_streak, streak_until
 from structured_bandits.protocol import Now
@@ -44,19 +44,6 @@ class FitWork(NamedTuple):
 def fresh_fit_work(models: int) -> FitWork:
     """Return the memory for so many models."""
     return FitWork(np.zeros(models), np.full(models, math.inf))
-
-
-class Fits(Protocol):
-    """What a greedy policy asks: which arm is best in the best-fitting model, and for how long."""
-
-    def arm_count(self) -> int:
-        """Return the number of arms."""
-
-    def fit_work(self) -> FitWork:
-        """Return the memory that `fitted_streak` needs."""
-
-    def fitted_streak(self, data: Data, work: FitWork, now: Now, rewards: RewardRange) -> Streak:
-        """Return a streak of the best arm of the best-fitting model."""
 
 
 class _ModelFit(NamedTuple):
@@ -89,15 +76,6 @@ class ModelFit(Record, _ModelFit):
         """Return the best arm of the first model with the least loss."""
         return int(self.best[write_losses(self, data, np.zeros(len(self.best)))])
 
-    def fit_work(self) -> FitWork:
-        """Return the memory that `fitted_streak` needs."""
-        return fresh_fit_work(len(self.best))
-
-    def fitted_streak(self, data: Data, work: FitWork, now: Now, rewards: RewardRange) -> Streak:
-        """Return a streak of the fitting model's best arm, as long as models of that arm fit best."""
-        model = write_losses(self, data, work.losses)
-        return agreed_streak(self, model, data, work, now, rewards, now.limit - 1.0)
-
 
 def commonest_rows(table: Floats) -> Ints:
     """Return a row of each column in which its commonest number stands."""
@@ -116,9 +94,8 @@ def squares_of(table: Floats, best: Ints) -> ModelFit:
     return ModelFit(table * table, -2.0 * table, best)
 
 
-@compilable
-def write_losses(fit: ModelFit, data: Data, losses: Floats) -> int:
-    """Write the loss of each model; return the first of those with the least."""
+def write_one_by_one(fit: ModelFit, data: Data, losses: Floats) -> int:
+    """Write the losses model by model, arm by arm."""
     pulls, sums = data.pulls, data.sums
     least = math.inf
     choice = 0
@@ -131,6 +108,18 @@ def write_losses(fit: ModelFit, data: Data, losses: Floats) -> int:
             least = loss
             choice = model
     return choice
+
+
+@compiled_as(write_one_by_one)
+def write_losses(fit: ModelFit, data: Data, losses: Floats) -> int:
+    """Write the loss of each model; return the first of those with the least.
+
+    All models at once, but arm by arm: then sums round as in compiled code.
+    """
+    losses[:] = 0.0
+    for arm in range(len(data.pulls)):
+        losses += data.pulls[arm] * fit.per_pull[:, arm] + data.sums[arm] * fit.per_reward[:, arm]
+    return int(losses.argmin())
 
 
 @compilable

@@ -185,11 +185,12 @@ def surest_reach(condition: StaysAbove, state: Any, arm: int, length: int, misse
 
 @compilable
 def kl_streak(
-    state: Any, playable: Ints, front: Front, growth: Growth, now: Now, top: float
+    data: Data, means: Floats, playable: Ints, front: Any, growth: Growth, now: Now, top: float
 ) -> Streak:
     """Pull the arm with the highest KL index as long as it is sure to have it.
 
-    The state has `data` and the scaled `means`; the indices are those of the budget at this decision.
+    `means` are scaled to [0, 1]. `front` says which arm it is, `highest` and `second` highest index at
+    this decision.
     """
     arm = front.arm
     if front.second == -math.inf:
@@ -199,11 +200,9 @@ def kl_streak(
     level = front.second + SHARE * (front.highest - front.second)
     time = now.t + 1.0
     log_time = math.log(time)
-    evidence = least_evidence(state.data, state.means, playable, arm, level)
+    evidence = least_evidence(data, means, playable, arm, level)
     length = int(min(decisions_within(growth, time, log_time, evidence), now.limit - 1.0))
-    pulls = float(state.data.pulls[arm])
-    condition = StaysAbove(
-        pulls, pulls * state.means[arm], level + SPREAD, budget_at(growth, log_time)
-    )
-    reach = surest_reach(condition, state, arm, length, most_misses(condition))
+    pulls = float(data.pulls[arm])
+    condition = StaysAbove(pulls, pulls * means[arm], level + SPREAD, budget_at(growth, log_time))
+    reach = surest_reach(condition, data, arm, length, most_misses(condition))
     return stopping_streak(arm, reach, top)

@@ -20,7 +20,7 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.corners import NOWHERE, Reach
-from structured_bandits.planning.thinning import Thinning
+from structured_bandits.planning.thinning import Known
 from structured_bandits.protocol import Outcome
 
 LEAD = 1.7
@@ -71,7 +71,7 @@ class Sampling(Protocol):
     def believe(self, belief: Any, data: Data) -> None:
         """Compute what is believed from all data, as if nothing had been learned before."""
 
-    def draw_arm(self, belief: Any, thinning: Thinning, rng: np.random.Generator) -> Drawn:
+    def draw_arm(self, belief: Any, known: Known, rng: np.random.Generator) -> Drawn:
         """Draw a model, given what is known of the next uniform number; return its best arm."""
 
     def odds_reach(

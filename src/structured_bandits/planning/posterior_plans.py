@@ -30,7 +30,7 @@ from structured_bandits.planning.posterior_draws import (
     PlanMemory,
     draw_from,
 )
-from structured_bandits.planning.thinning import Thinning, next_uniform
+from structured_bandits.planning.thinning import Known, next_uniform
 
 MOST_ODDS = 0.98 / LEAD  # with more odds against it the leader may be none
 MOST_LOG = 700.0  # larger ones are far too large for a plan, and their exponentials for a number
@@ -50,9 +50,9 @@ class Slopes(NamedTuple):
 class TableSampling(TablePosterior):
     """The posterior over the models of a table, to draw arms from."""
 
-    def draw_arm(self, belief: Belief, thinning: Thinning, rng: np.random.Generator) -> Drawn:
+    def draw_arm(self, belief: Belief, known: Known, rng: np.random.Generator) -> Drawn:
         """Draw a model; return its best arm."""
-        return draw_from(belief.arms, next_uniform(thinning, rng))
+        return draw_from(belief.arms, next_uniform(known, rng))
 
     def odds_reach(
         self, belief: Belief, memory: PlanMemory, drawn: Drawn, data: Data, limit: int

@@ -23,7 +23,7 @@ from structured_bandits.planning.curve_posterior import (
     mass_between,
 )
 from structured_bandits.planning.posterior_draws import NO_PLAN, Drawn, OddsReach, PlanMemory
-from structured_bandits.planning.thinning import Thinning
+from structured_bandits.planning.thinning import Known
 from structured_bandits.protocol import Outcome
 from structured_bandits.records import Record
 
@@ -40,12 +40,10 @@ class _Group(NamedTuple):
 class Group(Record, _Group):
     """A group's posterior, and the best means of its models."""
 
-    def draw_model(
-        self, belief: Any, thinning: Thinning, rng: np.random.Generator
-    ) -> tuple[int, float]:
+    def draw_model(self, belief: Any, known: Known, rng: np.random.Generator) -> tuple[int, float]:
         """Draw a model; return its best arm and the mean of that."""
         sampling = self.sampling
-        arm = sampling.draw_arm(belief, thinning, rng).arm
+        arm = sampling.draw_arm(belief, known, rng).arm
         begin, end = sampling.starts[arm], sampling.starts[arm + 1]
         passed = np.cumsum(belief.weights[begin:end])
         cell = begin + int(np.searchsorted(passed, rng.uniform(0.0, passed[-1]), side="right"))
@@ -93,13 +91,11 @@ class ProductSampling(Record, _ProductSampling):
         for group, own, arms in zip(self.groups, belief.groups, self.slices(), strict=True):
             group.sampling.believe(own, Data(data.pulls[arms], data.sums[arms]))
 
-    def draw_arm(
-        self, belief: ProductBelief, thinning: Thinning, rng: np.random.Generator
-    ) -> Drawn:
+    def draw_arm(self, belief: ProductBelief, known: Known, rng: np.random.Generator) -> Drawn:
         """Let each group draw a model; return the arm with the highest mean, the lowest of equals."""
         choice, highest = 0, -math.inf
         for group, own, arms in zip(self.groups, belief.groups, self.slices(), strict=True):
-            arm, mean = group.draw_model(own, thinning, rng)
+            arm, mean = group.draw_model(own, known, rng)
             if mean > highest:
                 choice, highest = arms.start + arm, mean
         return Drawn(choice, math.inf)

@@ -1,25 +1,19 @@
-"""Policies that pull one arm at a time: their plans are streaks, some pulls of a single arm.
+"""Streaks: pulls of a single arm for which a choice is certain, until too many misses come.
 
-The engine plays a streak without a pass over the arms, so that a short plan costs about what a pull
-costs by hand, and it may stop early: after some misses, rewards below the highest that the world pays. A
+The engine plays a streak without a pass over the arms, so that a short one costs about what a pull costs
+by hand, and it may stop early: after some misses, rewards below the highest that the world pays. A
 reward that is no miss is never below a mean, so it cannot cost an arm its lead by much; a streak that
 ends with the misses can be far longer than one that has to expect nothing else (docs/planning.md 1.2,
 7.3).
-
-Such a policy answers `streak` and `end_streak`; `plan` and `observe`, which speak of all arms and know
-no misses, follow from them (`policies.base.StreakPolicy`).
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
+from typing import NamedTuple
 
 from structured_bandits.compilable import compilable
-from structured_bandits.protocol import Now, Outcome
 
 NO_LIMIT = sys.maxsize  # to gains
 
@@ -59,13 +53,3 @@ def certain_streak(arm: int, length: int, empty: int) -> Streak:
 def streak_until(arm: int, surely: int, length: int, misses: int, hit: float) -> Streak:
     """Return a streak that stops when there have been more than `misses` misses."""
     return Streak(arm, surely, length, misses, 0, hit, NO_LIMIT, 0.0, 0.0)
-
-
-class StreakLike(Protocol):
-    """What the engine needs, besides `init`, of a policy that plans streaks (pulls of a single arm)."""
-
-    def streak(self, state: Any, now: Now, rng: np.random.Generator) -> Streak:
-        """Return which arm to pull now and how often, at most now.limit times."""
-
-    def end_streak(self, state: Any, outcome: Outcome) -> None:
-        """Take in the results of the pulls."""

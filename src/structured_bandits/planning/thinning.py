@@ -29,6 +29,14 @@ class Thinning(NamedTuple):
     wait: Ints  # one number: pulls to skip after the first; NOT_WAITING if none are
 
 
+class Known(NamedTuple):
+    """What is known of the next uniform number: it lies between these."""
+
+    low: float
+    high: float
+
+
+UNKNOWN = Known(0.0, 1.0)
 NOT_WAITING = -1
 
 
@@ -39,9 +47,15 @@ def fresh_thinning() -> Thinning:
 
 
 @compilable
-def next_uniform(thinning: Thinning, rng: np.random.Generator) -> float:
+def known_uniform(thinning: Thinning) -> Known:
+    """Return what is known of the uniform number of this pull."""
+    return Known(thinning.known[0], thinning.known[1])
+
+
+@compilable
+def next_uniform(known: Known, rng: np.random.Generator) -> float:
     """Draw the uniform number of this pull, given what is known of it."""
-    return rng.uniform(thinning.known[0], thinning.known[1])
+    return rng.uniform(known.low, known.high)
 
 
 @compilable

@@ -1,13 +1,21 @@
 """What a policy is, and what all of ours have in common.
 
-A policy is a named tuple of parameters with three methods that Numba can compile:
+A policy is a named tuple of parameters. Most decide before each pull (`ChoicePolicy`):
 
-- `init()` returns a fresh state, a named tuple of arrays;
+- `init()` returns a fresh state, a named tuple of arrays that hold what was learned;
+- `choose(state, now, rng)` returns the arm of the next pull, after now.t pulls so far, and whether no
+  model fitted the data;
+- `update(state, outcome)` takes in the results of some pulls of one arm.
+
+A policy whose own definition is a phase of several arms, such as SAE, has two other methods instead:
+
 - `plan(state, now, quota, rng)` writes into `quota` how often each arm is pulled next, played in
-  round-robin order, after now.t pulls so far, and returns the number of empty confidence sets it met. A
-  policy that looks at rewards before each pull plans no further than now.limit, and never further than
-  no reward in its declared range can change its mind;
+  round-robin order, and returns the number of empty confidence sets it met. If rewards matter before
+  the plan's end, it plans no further than now.limit;
 - `observe(state, seen)` takes in the pulls of each arm and the sums of their rewards.
+
+For how many pulls a choice is certain whatever they pay is no part of a policy: the package `lookahead`
+knows that of many, which makes simulations fast and changes no arm.
 
 What the engine and the agent must know of a policy besides, it says by class attributes (`Policy`).
 Everything else here (checks, representation) is plain Python and never compiled.
@@ -28,10 +36,11 @@ from structured_bandits.checks import (
     checked_count,
     checked_range,
 )
+from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import width_budget
+from structured_bandits.planning.confidence import Data, fresh_data, width_budget
 from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
-from structured_bandits.planning.streaks import StreakLike
+from structured_bandits.policies.playing import plan_one, update_each
 from structured_bandits.policies.refusal import refusal
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
@@ -50,10 +59,10 @@ class Policy(Record):
 
     The class attributes are what the engine, the agent and the command need to know:
 
-    - `streaks`: it is played by `streak` and `end_streak` instead of `plan` and `observe`. A class that
-      overrides `plan` or `observe` but not `streak` is played by these, unless it sets `streaks` itself;
+    - `chooses`: it is played by `choose` and `update` instead of `plan` and `observe`. A class that
+      overrides `plan` or `observe` but not `choose` is played by these, unless it sets `chooses` itself;
     - `compiles`: its methods can be compiled;
-    - `takes_memory`: `plan` or `observe` make arrays (or call NumPy functions that do), so the compiled
+    - `takes_memory`: what is compiled of it makes arrays (or calls NumPy functions that do), so the
       engine has to count references, which makes short plans slower (docs/design.md);
     - `randomised`: it draws from `rng`, so equal rewards may give different play;
     - `in_order`: results matter in the order in which they were asked for. A live agent, whose rewards
@@ -66,7 +75,7 @@ class Policy(Record):
     - `absent_parameters`: what it means if a snapshot of an earlier version lacks a parameter.
     """
 
-    streaks: ClassVar[bool] = False
+    chooses: ClassVar[bool] = False
     compiles: ClassVar[bool] = True
     takes_memory: ClassVar[bool] = False
     randomised: ClassVar[bool] = False
@@ -85,8 +94,8 @@ class Policy(Record):
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         own = vars(cls)
-        if "streaks" not in own and ("streak" in own or "plan" in own or "observe" in own):
-            cls.streaks = "streak" in own
+        if "chooses" not in own and ("choose" in own or "plan" in own or "observe" in own):
+            cls.chooses = "choose" in own
 
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
@@ -106,7 +115,7 @@ class Policy(Record):
         """Make the scratch memory of a state whose learned fields were read from a snapshot."""
 
     def forget(self, state: Any) -> None:
-        """Clear scratch memory that could decide how far the next plan goes (live agents do)."""
+        """Clear scratch memory that could decide the next plan (live agents do)."""
 
     def check_learned(self, state: Any, t: int) -> None:
         """Raise a ValueError if no play of `t` pulls leads to such learned fields."""
@@ -161,32 +170,42 @@ class Policy(Record):
         return {name: _plain(getattr(self, name)) for name in self.parameter_names()}
 
 
-class StreakPolicy(Policy):
-    """Mixin: `plan` and `observe` of a policy with `streak` and `end_streak`."""
+class State(NamedTuple):
+    """What most policies learn: pulls and sums of rewards of each arm."""
 
-    streaks = True
+    data: Data
 
-    def plan(self: StreakLike, state: Any, now: Now, quota: Ints, rng: np.random.Generator) -> int:
-        """Plan the part of a streak that is certain; one pull if the confidence set is empty.
 
-        Empty sets are counted pull by pull, and an agent may not come to the end of a plan.
-        """
-        streak = self.streak(state, now, rng)
-        quota[:] = 0
-        quota[streak.arm] = 1 if streak.empty > 0 else streak.surely
-        return min(streak.empty, 1)
+@compilable
+def fresh_state(n_arms: int) -> State:
+    """Return what a policy has learned before the first pull: no pulls, no rewards."""
+    return State(fresh_data(n_arms))
 
-    def end_streak(self, state: Any, outcome: Outcome) -> None:
+
+class ChoicePolicy(Policy):
+    """Mixin of the policies that choose one arm before each pull, by their method `choose`.
+
+    `plan` and `observe`, which speak of all arms, follow from `choose` and `update`.
+    """
+
+    chooses = True
+
+    def init(self) -> Any:
+        """Return a fresh state: no arm was pulled."""
+        return fresh_state(self.n_arms)
+
+    def update(self, state: Any, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards."""
         state.data.pulls[outcome.arm] += outcome.pulls
         state.data.sums[outcome.arm] += outcome.total
 
-    def observe(self: StreakLike, state: Any, seen: Seen) -> None:
+    def plan(self, state: Any, now: Now, quota: Ints, rng: np.random.Generator) -> int:
+        """Plan one pull, of the arm that is chosen."""
+        return plan_one(self, state, now, quota, rng)
+
+    def observe(self, state: Any, seen: Seen) -> None:
         """Take in the pulls and the sums of their rewards, arm by arm."""
-        for arm in range(len(seen.pulls)):
-            if seen.pulls[arm] > 0:
-                outcome = Outcome(arm, seen.pulls[arm], seen.sums[arm], seen.squares[arm])
-                self.end_streak(state, outcome)
+        update_each(self, state, seen)
 
 
 class StructuredPolicy(Policy):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.streaks import Streak
-from structured_bandits.protocol import Now
+from structured_bandits.policies.playing import choose, chooses
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.signatures import parameters_of
 from structured_bandits.structures.base import Structure
 
@@ -16,12 +16,17 @@ FORM = {
     "init": ("self",),
     "plan": ("self", "state", "now", "quota", "rng"),
     "observe": ("self", "state", "seen"),
-    "streak": ("self", "state", "now", "rng"),
-    "end_streak": ("self", "state", "outcome"),
+    "choose": ("self", "state", "now", "rng"),
+    "update": ("self", "state", "outcome"),
     "hear": ("self", "state", "seen"),
     "settle": ("self", "state", "seen"),
 }
 NEW_FORM = """\
+    def choose(self, state, now, rng):  # before each pull; now.t pulls so far
+        ...
+        return sb.Choice(arm, 0)  # 1: no model fitted
+    def update(self, state, outcome):  # outcome.arm, outcome.pulls, outcome.total, outcome.squares
+or, for plans of several arms,
     def plan(self, state, now, quota, rng):  # now.t pulls so far; plan at most now.limit
         ...
         return 0  # the number of empty confidence sets met
@@ -44,10 +49,15 @@ def check_policy(name: str, policy: Any) -> None:
             f"{name}: expected one policy, got {type(policy).__name__} {policy!r}; several are "
             'simulated by name: sb.simulate({"first": policy, …}, …)'
         )
-    if not all(callable(getattr(policy, method, None)) for method in ("init", "plan", "observe")):
+    if not _has(policy, "init", "choose") and not _has(policy, "init", "plan", "observe"):
         raise ParameterError(
-            f"{name}: expected a policy such as sb.UCB(4), got {policy!r}, which lacks init, plan or "
-            "observe"
+            f"{name}: expected a policy such as sb.UCB(4), got {policy!r}, which lacks init and choose, "
+            "or init, plan and observe"
+        )
+    if hasattr(policy, "streak") or hasattr(policy, "end_streak"):
+        raise ParameterError(
+            f"{name}: {type(policy).__name__} has the methods streak and end_streak. Since version 0.2 "
+            f"a policy chooses, and for how long is said by a lookahead:\n{NEW_FORM}"
         )
     if getattr(policy, "in_order", False) and not (
         hasattr(policy, "hear") and hasattr(policy, "settle")
@@ -64,13 +74,21 @@ def check_first_plan(name: str, policy: Any, arms: int) -> None:
     """Raise unless a fresh policy makes a plan; in plain Python, where errors show the line."""
     rng = np.random.Generator(np.random.PCG64(0))
     now = Now(0, 1)
-    if getattr(policy, "streaks", False):
-        streak = policy.streak(policy.init(), now, rng)
-        if not isinstance(streak, Streak):
-            raise ParameterError(f"{name}: streak returned {streak!r}; expected a Streak")
+    if chooses(type(policy)):
+        check_choice(name, choose(policy, policy.init(), now, rng), arms)
         return
     quota = np.zeros(arms, np.int64)
     check_plan(name, policy.plan(policy.init(), now, quota, rng), quota)
+
+
+def check_choice(name: str, choice: Any, arms: int) -> None:
+    """Raise unless this is a choice among so many arms."""
+    whole = isinstance(choice, Choice) and isinstance(choice.arm, (int, np.integer))
+    if not whole or not 0 <= choice.arm < arms:
+        raise ParameterError(
+            f"{name}: choose returned {choice!r}; expected sb.Choice(arm, 0) with an arm from 0 to "
+            f"{arms - 1}"
+        )
 
 
 def check_plan(name: str, empty: Any, quota: Any) -> None:
@@ -84,6 +102,10 @@ def check_plan(name: str, empty: Any, quota: Any) -> None:
         raise ParameterError(f"{name}: the policy planned no pull; a plan holds at least one")
     if quota.min() < 0:
         raise ParameterError(f"{name}: plan wrote {quota} into quota; no arm has less than 0 pulls")
+
+
+def _has(policy: Any, *methods: str) -> bool:
+    return all(callable(getattr(policy, method, None)) for method in methods)
 
 
 def _check_form(name: str, kind: type, method: str, wanted: tuple[str, ...]) -> None:

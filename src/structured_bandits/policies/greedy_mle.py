@@ -7,69 +7,36 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.planning.fits import Fits, FitWork, ModelFit, RewardRange, fresh_fit_work
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.planning.fits import ModelFit
 from structured_bandits.policies.base import (
+    ChoicePolicy,
     GivenRange,
     Rewards,
-    StreakPolicy,
+    State,
     StructuredPolicy,
     checked_cells,
     checked_rewards,
+    fresh_state,
     registered,
 )
 from structured_bandits.policies.evidence import evidence_of
-from structured_bandits.protocol import Now
-from structured_bandits.records import Record
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.finite.structure import FiniteStructure
-from structured_bandits.structures.questions import FittingCells, compiles
+from structured_bandits.structures.questions import FittingCells
 
 FITS = ("squares", "likelihood")
 
 
-class _CellFit(NamedTuple):
-    cells: FittingCells
-
-
-class CellFit(Record, _CellFit):
-    """Cells that say which arm fits best and no more: a plan holds one pull."""
-
-    @property
-    def compiles(self) -> bool:
-        """Can compiled code ask the cells?"""
-        return compiles(self.cells)
-
-    def arm_count(self) -> int:
-        """Return the number of arms."""
-        return self.cells.arm_count()
-
-    def fit_work(self) -> FitWork:
-        """Return nothing: no model is looked at one by one."""
-        return fresh_fit_work(0)
-
-    def fitted_streak(self, data: Data, work: FitWork, now: Now, rewards: RewardRange) -> Streak:
-        """Return one pull of the fitting model's best arm."""
-        return certain_streak(self.cells.fitting_arm(data), 1, 0)
-
-
-class GreedyState(NamedTuple):
-    """What was seen of each arm; the rest is scratch."""
-
-    data: Data
-    work: FitWork
-
-
 class _GreedyMLE(NamedTuple):
-    cells: Fits
+    cells: FittingCells
     sigma: float
     bottom: float
     top: float
 
 
 @registered
-class GreedyMLE(StructuredPolicy, StreakPolicy, _GreedyMLE):
+class GreedyMLE(StructuredPolicy, ChoicePolicy, _GreedyMLE):
     """Play the best arm of the model that fits best.
 
     With `fit="squares"` this is the model with the least sum_i T_i (mean_i - mu_i(theta))^2, the most
@@ -98,23 +65,21 @@ class GreedyMLE(StructuredPolicy, StreakPolicy, _GreedyMLE):
             raise ParameterError(f"fit={fit!r}: accepted are 'squares' and 'likelihood'")
         rewards = checked_rewards(reward_range, sigma, structure)
         if fit == "likelihood":
-            cells: Fits = likelihood_of(structure, rewards)
+            cells: FittingCells = likelihood_of(structure, rewards)
         else:
-            fitting = checked_cells(cls, structure, "fitting_cells")
-            cells = fitting if isinstance(fitting, ModelFit) else CellFit(fitting)
+            cells = checked_cells(cls, structure, "fitting_cells")
         policy = super().__new__(cls, cells, *rewards)
         policy.structure = structure
         policy.fit = fit
         return policy
 
-    def init(self) -> GreedyState:
+    def init(self) -> State:
         """Return a fresh state."""
-        return GreedyState(fresh_data(self.cells.arm_count()), self.cells.fit_work())
+        return fresh_state(self.cells.arm_count())
 
-    def streak(self, state: GreedyState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the fitting model's best arm for as long as it is sure to stay the choice."""
-        rewards = RewardRange(self.bottom, self.top)
-        return self.cells.fitted_streak(state.data, state.work, now, rewards)
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the best arm of the model that fits best."""
+        return Choice(self.cells.fitting_arm(state.data), 0)
 
 
 def likelihood_of(structure: Structure, rewards: Rewards) -> ModelFit:

@@ -22,11 +22,11 @@ from structured_bandits.misfit.looks import (
 )
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.round_robin import first_pulls
-from structured_bandits.planning.streaks import Streak, certain_streak
-from structured_bandits.policies.base import Policy
+from structured_bandits.policies.base import ChoicePolicy, Policy
 from structured_bandits.policies.form import check_policy
 from structured_bandits.policies.klucb import KLUCB
-from structured_bandits.protocol import Now, Outcome, Seen
+from structured_bandits.policies.playing import choose, chooses, observe, plan, plan_one, update
+from structured_bandits.protocol import Choice, Now, Outcome, Seen
 
 NOT_DUE = -1  # no arm has to be explored
 NOT_RUNG = 0
@@ -111,9 +111,12 @@ class Guarded(Policy, _Guarded):
                 f"policy: {structure!r} cannot be watched by an e-value: it is too large, or of a kind "
                 "that has none"
             )
-        streaks = policy.streaks and other.streaks and not (share > 0.0 and policy.randomised)
+        both_choose = chooses(type(policy)) and chooses(type(other))
+        apart = (
+            share > 0.0 and policy.randomised
+        )  # explored arms come between waits that were drawn
         guarded: Guarded = _Guarded.__new__(
-            GuardedStreaks if streaks else Guarded,
+            GuardedChoices if both_choose and not apart else Guarded,
             policy,
             other,
             test,
@@ -214,7 +217,7 @@ class Guarded(Policy, _Guarded):
     def plan(self, state: GuardState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Plan what the policy at work plans, up to the next look."""
         if state.rung[0] != NOT_RUNG:
-            return self.fallback.plan(state.fallback, now, quota, rng)
+            return plan(self.fallback, state.fallback, now, quota, rng)
         empty = 0
         due = due_arm(self.explore, state.heard.pulls, now.t)
         if due != NOT_DUE:
@@ -223,9 +226,8 @@ class Guarded(Policy, _Guarded):
         else:
             limit = undisturbed(self, state, now)
             if not lacking(state.wanted, state.told):
-                empty = self.inner.plan(
-                    state.inner, Now(now.t, limit, math.nan, math.nan), state.wanted, rng
-                )
+                until = Now(now.t, limit, math.nan, math.nan)
+                empty = plan(self.inner, state.inner, until, state.wanted, rng)
                 state.told[:] = 0
             next_part(state.wanted, state.told, limit, quota)
         state.part[:] = quota
@@ -252,45 +254,36 @@ class Guarded(Policy, _Guarded):
         return bool(state.rung[0] != NOT_RUNG)
 
 
-class GuardedStreaks(Guarded):
-    """The guard of a policy that plays streaks, with a fallback that does, too."""
+class GuardedChoices(Guarded, ChoicePolicy):
+    """The guard of a policy that chooses before each pull, with a fallback that does, too."""
 
-    streaks = True
+    former_names = ("GuardedStreaks",)
 
-    def streak(self, state: GuardState, now: Now, rng: np.random.Generator) -> Streak:
-        """Play what the policy at work plays, up to the next look."""
+    def choose(self, state: GuardState, now: Now, rng: np.random.Generator) -> Choice:
+        """Return an arm that has to be explored, else what the policy at work chooses."""
         if state.rung[0] != NOT_RUNG:
-            return self.fallback.streak(state.fallback, now, rng)
+            return choose(self.fallback, state.fallback, now, rng)
         due = due_arm(self.explore, state.heard.pulls, now.t)
         if due != NOT_DUE:
-            return certain_streak(due, 1, 0)
-        limit = undisturbed(self, state, now)
-        return self.inner.streak(state.inner, Now(now.t, limit, now.least, now.most), rng)
+            return Choice(due, 0)
+        return choose(self.inner, state.inner, now, rng)
 
-    def end_streak(self, state: GuardState, outcome: Outcome) -> None:
-        """Take in the results of a streak, and look if it is time."""
+    def update(self, state: GuardState, outcome: Outcome) -> None:
+        """Take in the results of some pulls of one arm, and look if it is time."""
         arm = outcome.arm
         state.heard.pulls[arm] += outcome.pulls
         state.heard.sums[arm] += outcome.total
         state.heard.squares[arm] += outcome.squares
         if state.rung[0] != NOT_RUNG:
-            self.fallback.end_streak(state.fallback, outcome)
+            update(self.fallback, state.fallback, outcome)
             return
-        self.inner.end_streak(state.inner, outcome)
+        update(self.inner, state.inner, outcome)
         settle_pulls(state.watching, arm, outcome.pulls, outcome.total)
         ring_if_due(self, state)
 
     def plan(self, state: GuardState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
-        """Plan the part of what the policy at work plays that is certain, up to the next look."""
-        if state.rung[0] != NOT_RUNG:
-            return self.fallback.plan(state.fallback, now, quota, rng)
-        due = due_arm(self.explore, state.heard.pulls, now.t)
-        if due != NOT_DUE:
-            quota[:] = 0
-            quota[due] = 1
-            return 0
-        limit = undisturbed(self, state, now)
-        return self.inner.plan(state.inner, Now(now.t, limit, math.nan, math.nan), quota, rng)
+        """Plan one pull, of the arm that is chosen."""
+        return plan_one(self, state, now, quota, rng)
 
 
 def usual_fallback(policy: Any) -> KLUCB:
@@ -398,9 +391,9 @@ def take_in_results(guard: Any, state: GuardState, seen: Seen) -> None:
     if state.part.min() < 0:
         state.wanted[:] = 0
     if state.rung[0] != NOT_RUNG:
-        guard.fallback.observe(state.fallback, seen)
+        observe(guard.fallback, state.fallback, seen)
     else:
-        guard.inner.observe(state.inner, seen)
+        observe(guard.inner, state.inner, seen)
 
 
 @compilable
@@ -419,7 +412,7 @@ def ring_if_due(guard: Any, state: GuardState) -> None:
         return
     if state.watching.largest[0] >= guard.alarm:
         state.rung[0] = state.watching.times[0]
-        guard.fallback.observe(state.fallback, state.heard)
+        observe(guard.fallback, state.fallback, state.heard)
 
 
 @compilable
@@ -435,4 +428,4 @@ def never_rung(policy: Any, state: Any) -> int:
 
 
 #: Return after how many pulls the alarm of a policy rang, NOT_RUNG if it has not or has none.
-alarm_of = chosen_by_class({Guarded: rung_after, GuardedStreaks: rung_after}, never_rung)
+alarm_of = chosen_by_class({Guarded: rung_after, GuardedChoices: rung_after}, never_rung)

@@ -7,18 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Data, fresh_data
+from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.information_ratio import NO_ARM, Mixture, least_ratio
-from structured_bandits.planning.streaks import Streak, certain_streak
-from structured_bandits.planning.thinning import LEAST_BOUND
 from structured_bandits.policies.base import (
+    ChoicePolicy,
     GivenRange,
-    StreakPolicy,
+    State,
     StructuredPolicy,
     checked_cells,
     checked_rewards,
+    fresh_state,
     registered,
 )
 from structured_bandits.policies.best_arm_belief import (
@@ -31,19 +30,8 @@ from structured_bandits.policies.best_arm_belief import (
     write_information,
 )
 from structured_bandits.policies.evidence import believed_prior, checked_prior, plain_prior
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
-
-NO_WAIT = -1
-
-
-class IDSState(NamedTuple):
-    """What was seen of each arm, the belief, and the wait that is being played, if any."""
-
-    data: Data
-    belief: Belief
-    due: Ints  # one number: pulls of `turn[0]` before the next of `turn[1]`; NO_WAIT if none
-    turn: Ints  # two arms
 
 
 class _IDS(NamedTuple):
@@ -54,7 +42,7 @@ class _IDS(NamedTuple):
 
 
 @registered
-class IDS(StructuredPolicy, StreakPolicy, _IDS):
+class IDS(StructuredPolicy, ChoicePolicy, _IDS):
     """Information-directed sampling (Russo and Van Roy) on finitely many models.
 
     The arm is drawn at random, with the probabilities that make (expected regret)^2 / (information about
@@ -97,57 +85,25 @@ reward_range=(0.0, 1.0), sigma=0.5)
         """The prior."""
         return self.prior
 
-    def init(self) -> IDSState:
+    def init(self) -> State:
         """Return a fresh state."""
-        data = fresh_data(self.groups.gaps.shape[1])
-        belief = fresh_belief(self.groups)
-        return IDSState(data, belief, np.full(1, NO_WAIT), np.zeros(2, np.int64))
+        return fresh_state(self.groups.gaps.shape[1])
 
-    def plan(self, state: IDSState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
-        """Plan one pull: before a wait is over an agent may have learned from elsewhere."""
-        quota[:] = 0
-        quota[self.streak(state, Now(now.t, 1, math.nan, math.nan), rng).arm] = 1
-        return 0
-
-    def streak(self, state: IDSState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull an arm once, or until the other's turn if its rewards say nothing.
-
-        Rewards of such an arm leave the posterior as it is, so every uniform decides as this one until
-        the first on the other side (docs/planning.md 21).
-        """
-        due, turn = state.due, state.turn
-        if due[0] == NO_WAIT:
-            write_belief(self.groups, state.data, state.belief)
-            write_information(math.isfinite(self.bottom), state.belief)
-            choice = choose(self.groups, state.belief)
-            arm = pick(choice, rng.uniform(0.0, 1.0))
-            if now.limit == 1 or not self.groups.silent[arm]:
-                return certain_streak(arm, 1, 0)
-            if choice.second == NO_ARM:
-                return certain_streak(arm, now.limit, 0)
-            if choice.share < LEAST_BOUND:  # a longer wait than whole numbers can count
-                return certain_streak(arm, 1, 0)
-            due[0] = rng.geometric(choice.share)
-            turn[0], turn[1] = choice.first, choice.second
-        if due[0] == 0:
-            return certain_streak(turn[1], 1, 0)
-        return certain_streak(turn[0], min(due[0], now.limit), 0)
-
-    def end_streak(self, state: IDSState, outcome: Outcome) -> None:
-        """Add the pulls and the sum of their rewards; count them off the wait."""
-        state.data.pulls[outcome.arm] += outcome.pulls
-        state.data.sums[outcome.arm] += outcome.total
-        if state.due[0] != NO_WAIT:
-            state.due[0] -= outcome.pulls  # the other arm's pull, when none is due, ends the wait
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return one of the two arms of the best mixture."""
+        mixture = best_mixture(self, state.data, fresh_belief(self.groups))
+        return Choice(pick(mixture, rng.uniform(0.0, 1.0)), 0)
 
 
 @compilable
-def choose(groups: Groups, belief: Belief) -> Mixture:
+def best_mixture(policy: Any, data: Data, belief: Belief) -> Mixture:
     """Return what to play: if no arm says anything, the one that is most probably best."""
+    write_belief(policy.groups, data, belief)
+    write_information(math.isfinite(policy.bottom), belief)
     for arm in range(len(belief.information)):
         if belief.information[arm] > 0.0:
             return least_ratio(belief.regret, belief.information)
-    return Mixture(groups.arms[likeliest_group(belief.chances)], NO_ARM, 0.0)
+    return Mixture(policy.groups.arms[likeliest_group(belief.chances)], NO_ARM, 0.0)
 
 
 @compilable

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.checks import checked_count
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.policies.base import StreakPolicy
-from structured_bandits.protocol import Outcome
+from structured_bandits.planning.confidence import Data
+from structured_bandits.policies.base import ChoicePolicy
+
+NO_ARM = -1
 
 
-class IndexState(NamedTuple):
-    """What was seen of each arm, its mean and its index."""
-
-    data: Data
-    means: Floats  # scaled to [0, 1] if rewards have a range; of arms with pulls
-    indices: Floats
-
-
-class BlindPolicy(StreakPolicy):
+class BlindPolicy(ChoicePolicy):
     """Mixin: all it takes from a structure is which arms are `playable`."""
 
     playable: Ints
@@ -33,40 +26,19 @@ class BlindPolicy(StreakPolicy):
         return tuple(int(arm) for arm in self.playable)
 
 
-class IndexPolicy(BlindPolicy):
-    """Mixin: knows pulls, sums and means of its arms, and gives them indices."""
-
-    def init(self) -> IndexState:
-        """Return a fresh state: arms that were never pulled have the highest index."""
-        return IndexState(
-            fresh_data(self.n_arms), np.zeros(self.n_arms), np.full(self.n_arms, math.inf)
-        )
-
-    def restore(self, state: IndexState) -> None:
-        """Compute the means."""
-        for arm in np.flatnonzero(state.data.pulls):
-            note_mean(state, int(arm), self.bottom, self.top)
-
-    def end_streak(self, state: IndexState, outcome: Outcome) -> None:
-        """Add the pulls and the sum of their rewards."""
-        take_in(state, outcome, self.bottom, self.top)
+def first_unpulled(data: Data, playable: Ints) -> int:
+    """Return the first of these arms without a pull, NO_ARM if all have one."""
+    unpulled = playable[data.pulls[playable] == 0]
+    return int(unpulled[0]) if len(unpulled) else NO_ARM
 
 
-@compilable
-def take_in(state: Any, outcome: Outcome, bottom: float, top: float) -> None:
-    """Add pulls and the sum of their rewards to a state with `data` and `means`."""
-    state.data.pulls[outcome.arm] += outcome.pulls
-    state.data.sums[outcome.arm] += outcome.total
-    note_mean(state, outcome.arm, bottom, top)
-
-
-@compilable
-def note_mean(state: Any, arm: int, bottom: float, top: float) -> None:
-    """Note the mean of an arm, scaled to [0, 1] if rewards have a range."""
-    pulls, total = state.data.pulls[arm], state.data.sums[arm]
+def scaled_means(data: Data, bottom: float, top: float) -> Floats:
+    """Return the mean of each arm, scaled to [0, 1] if rewards have a range; 0 without a pull."""
+    pulls, sums = data
     if math.isfinite(bottom):
-        total -= pulls * bottom
-    state.means[arm] = total / (pulls * width_of(bottom, top))
+        sums = sums - pulls * bottom
+    means: Floats = sums / (np.maximum(pulls, 1) * width_of(bottom, top))
+    return means
 
 
 @compilable

@@ -11,33 +11,24 @@ from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_at_least
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.corners import stopping_streak
-from structured_bandits.planning.indices import CLOSE, SPREAD, Front, front_of
 from structured_bandits.planning.kl import kl_upper
-from structured_bandits.planning.kl_leads import (
-    Growth,
-    StaysAbove,
-    budget_at,
-    kl_front,
-    kl_streak,
-    most_misses,
-    surest_reach,
-)
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front
 from structured_bandits.policies.base import (
     GivenRange,
+    State,
     checked_rewards,
     playable_arms,
     registered,
     structure_and_arms,
 )
 from structured_bandits.policies.index_policy import (
-    IndexPolicy,
-    IndexState,
+    NO_ARM,
+    BlindPolicy,
     checked_horizon,
-    take_in,
+    first_unpulled,
+    scaled_means,
 )
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 
 
@@ -52,7 +43,7 @@ class _KLUCB(NamedTuple):
 
 
 @registered
-class KLUCB(IndexPolicy, _KLUCB):
+class KLUCB(BlindPolicy, _KLUCB):
     """Play the arm with the highest index, the largest q with T d(m, q) <= f, each arm once first.
 
     T and m are the pulls and the mean of an arm, d is the Kullback-Leibler divergence of two coins with
@@ -96,48 +87,27 @@ class KLUCB(IndexPolicy, _KLUCB):
         repeated = f" + {self.c:g} log log t" if self.c > 0.0 else ""
         return f"T d(m, q) <= log t{repeated}"
 
-    def restore(self, state: IndexState) -> None:
-        """Compute the means, and the indices as far as they do not depend on time."""
-        super().restore(state)
-        for arm in np.flatnonzero(state.data.pulls) if self.pulls_in_all > 0 else ():
-            note_plus_index(state, int(arm), self)
-
-    def streak(self, state: IndexState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the arm with the highest index as long as it is sure to have it."""
-        growth = Growth(1.0, self.c)
-        front = front_now(self, state, budget_at(growth, math.log(now.t + 1)))
-        if now.limit == 1 or front.highest == math.inf or not math.isfinite(self.bottom):
-            return certain_streak(front.arm, 1, 0)  # without pulls or bounds no more is certain
-        if self.pulls_in_all == 0:
-            return kl_streak(state, self.playable, front, growth, now, self.top)
-        return steady_streak(self, state, front, now)
-
-    def end_streak(self, state: IndexState, outcome: Outcome) -> None:
-        """Add the pulls and the sum of their rewards."""
-        take_in(state, outcome, self.bottom, self.top)
-        if self.pulls_in_all > 0:
-            note_plus_index(state, outcome.arm, self)
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the first arm without a pull, else the one with the highest index."""
+        unpulled = first_unpulled(state.data, self.playable)
+        if unpulled != NO_ARM:
+            return Choice(unpulled, 0)
+        budget = budget_at(Growth(1.0, self.c), math.log(now.t + 1))
+        means = scaled_means(state.data, self.bottom, self.top)
+        if self.pulls_in_all == 0 and math.isfinite(self.bottom):
+            return Choice(kl_front(state.data, means, self.playable, budget).arm, 0)
+        indices = [index(self, state.data.pulls[arm], means[arm], budget) for arm in self.playable]
+        return Choice(int(self.playable[np.argmax(indices)]), 0)
 
 
 @compilable
-def front_now(policy: Any, state: IndexState, budget: float) -> Front:
-    """Return which arm leads; `budget` is that of the plain variant, "++" has its indices already."""
-    if policy.pulls_in_all == 0 and math.isfinite(policy.bottom):
-        return kl_front(state.data, state.means, policy.playable, budget)
-    if policy.pulls_in_all == 0:
-        for place in range(len(policy.playable)):
-            write_index(state, policy.playable[place], budget, policy.sigma, policy.bottom)
-    return front_of(state.indices, policy.playable)
-
-
-@compilable
-def write_index(state: IndexState, arm: int, budget: float, sigma: float, bottom: float) -> None:
-    """Write the index of an arm with pulls; others keep theirs, which is infinite."""
-    pulls = state.data.pulls[arm]
-    if pulls > 0 and math.isfinite(bottom):
-        state.indices[arm] = kl_upper(state.means[arm], budget / pulls)
-    elif pulls > 0:
-        state.indices[arm] = state.means[arm] + sigma * math.sqrt(2.0 * budget / pulls)
+def index(policy: Any, pulls: int, mean: float, budget: float) -> float:
+    """Return the index of an arm; the variant "++" has a budget of its own, which falls with pulls."""
+    if policy.pulls_in_all > 0:
+        budget = plus_budget(policy.pulls_in_all, len(policy.playable), pulls)
+    if math.isfinite(policy.bottom):
+        return kl_upper(mean, budget / pulls)
+    return mean + policy.sigma * math.sqrt(2.0 * budget / pulls)
 
 
 @compilable
@@ -146,40 +116,6 @@ def plus_budget(pulls_in_all: int, arms: int, pulls: int) -> float:
     ratio = pulls_in_all / (arms * pulls)
     log_ratio = max(math.log(ratio), 0.0)
     return max(math.log(ratio * (1.0 + log_ratio * log_ratio)), 0.0)
-
-
-@compilable
-def note_plus_index(state: IndexState, arm: int, policy: Any) -> None:
-    """Write the index of an arm for the variant "++", which does not depend on time."""
-    budget = plus_budget(policy.pulls_in_all, len(policy.playable), state.data.pulls[arm])
-    write_index(state, arm, budget, policy.sigma, policy.bottom)
-
-
-@compilable
-def steady_streak(policy: Any, state: IndexState, front: Front, now: Now) -> Streak:
-    """Pull the leader of the variant "++" as long as it surely leads: the others' indices stand still.
-
-    Its own budget falls with its pulls, so the condition has that of the plan's end
-    (docs/planning.md 18.1). A plan holds no more pulls than the arm has; doubling them is far enough.
-    """
-    arm = front.arm
-    if front.second == -math.inf:
-        return certain_streak(arm, now.limit, 0)  # there is no other arm
-    if front.highest - front.second < CLOSE:
-        return certain_streak(arm, 1, 0)
-    pulls = state.data.pulls[arm]
-    mean = state.means[arm]
-    length = min(now.limit - 1, pulls)
-    while length > 0:
-        budget = plus_budget(policy.pulls_in_all, len(policy.playable), pulls + length)
-        condition = StaysAbove(float(pulls), pulls * mean, front.second + SPREAD, budget)
-        misses = most_misses(condition)
-        # If there are rarely more misses than that, a shorter plan would not last longer.
-        if misses + 1.0 >= 0.5 * length * (1.0 - mean):
-            reach = surest_reach(condition, state, arm, length, misses)
-            return stopping_streak(arm, reach, policy.top)
-        length //= 2
-    return certain_streak(arm, 1, 0)
 
 
 def _checked_variant(variant: str, horizon: int | None) -> int | None:

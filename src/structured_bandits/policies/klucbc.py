@@ -9,23 +9,19 @@ import numpy as np
 
 from structured_bandits.checks import checked_at_least
 from structured_bandits.planning.intervals import Hoeffding, Intervals
-from structured_bandits.planning.kl_leads import Growth, budget_at
-from structured_bandits.planning.streaks import Streak
+from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front
+from structured_bandits.planning.leads import highest_index
 from structured_bandits.policies.base import (
     GivenRange,
+    State,
     checked_cells,
     checked_rewards,
     checked_scale,
     registered,
 )
-from structured_bandits.policies.competitive import (
-    CompetitivePolicy,
-    CompetitiveState,
-    highest_by_divergence,
-    highest_by_radius,
-    open_contest,
-)
-from structured_bandits.protocol import Now
+from structured_bandits.policies.competitive import CompetitivePolicy
+from structured_bandits.policies.index_policy import scaled_means
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import CompetitiveCells
 
@@ -69,11 +65,12 @@ class KLUCBC(CompetitivePolicy, _KLUCBC):
         policy.structure = structure
         return policy
 
-    def streak(self, state: CompetitiveState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the arm with the highest index as long as it surely may be played and has it."""
-        contest = open_contest(self, state, now)
-        growth = Growth(1.0, self.c)
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the first competitive arm without a pull, else the one with the highest index."""
+        arms, empty = self.competitive_arms(state, now.t)
+        budget = budget_at(Growth(1.0, self.c), math.log(now.t + 1))
         if math.isfinite(self.bottom):
-            return highest_by_divergence(self, state, contest, growth, now)
-        budget = 2.0 * self.sigma * self.sigma * budget_at(growth, math.log(now.t + 1))
-        return highest_by_radius(self, state, contest, Hoeffding(budget))
+            means = scaled_means(state.data, self.bottom, self.top)
+            return Choice(kl_front(state.data, means, np.flatnonzero(arms), budget).arm, empty)
+        level = Hoeffding(2.0 * self.sigma * self.sigma * budget)
+        return Choice(highest_index(state.data, level, arms).arm, empty)

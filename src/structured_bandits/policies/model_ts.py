@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_above
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.planning.posterior_draws import PlanMemory, Sampling, fresh_plan_memory
-from structured_bandits.planning.streaks import Streak, certain_streak, streak_until
-from structured_bandits.planning.thinning import Thinning, draw_wait, end_wait, fresh_thinning
+from structured_bandits.planning.posterior_draws import Sampling
+from structured_bandits.planning.thinning import UNKNOWN
 from structured_bandits.policies.base import (
+    ChoicePolicy,
     GivenRange,
-    StreakPolicy,
     StructuredPolicy,
     checked_rewards,
     checked_structure,
@@ -24,17 +21,15 @@ from structured_bandits.policies.base import (
 )
 from structured_bandits.policies.evidence import believed_prior, plain_prior
 from structured_bandits.policies.posteriors import sampling_of
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
 
 class ModelTSState(NamedTuple):
-    """What was seen of each arm; the rest is scratch."""
+    """What was seen of each arm, and the posterior that follows from it."""
 
     data: Data
     belief: Any
-    plans: PlanMemory
-    thinning: Thinning
 
 
 class _ModelTS(NamedTuple):
@@ -45,7 +40,7 @@ class _ModelTS(NamedTuple):
 
 
 @registered
-class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
+class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
     """Draw a model from the posterior and play its best arm (posterior sampling over models).
 
     `prior` has positive weights: one for each model of a table, one for each piece of a curve, or a
@@ -100,9 +95,7 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
     def init(self) -> ModelTSState:
         """Return a fresh state."""
         belief = self.posterior.fresh_belief()
-        arms = len(belief.arms)
-        plans = fresh_plan_memory(arms, len(belief.weights))
-        return ModelTSState(fresh_data(arms), belief, plans, fresh_thinning())
+        return ModelTSState(fresh_data(len(belief.arms)), belief)
 
     def restore(self, state: ModelTSState) -> None:
         """Compute the posterior from all data."""
@@ -112,32 +105,15 @@ class ModelTS(StructuredPolicy, StreakPolicy, _ModelTS):
         """Compute the posterior from all data: it must not depend on how these came in."""
         self.posterior.believe(state.belief, state.data)
 
-    def streak(self, state: ModelTSState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the best arm of a model that is drawn; of a leader as long as no other can be drawn."""
-        drawn = self.posterior.draw_arm(state.belief, state.thinning, rng)
-        if now.limit == 1 or drawn.odds == math.inf or not math.isfinite(self.bottom):
-            return certain_streak(drawn.arm, 1, 0)
-        found = self.posterior.odds_reach(state.belief, state.plans, drawn, state.data, now.limit)
-        if found.reach.length == 0:
-            return certain_streak(drawn.arm, 1, 0)
-        bound = found.odds / (1.0 + found.odds)  # on the probability of another arm
-        further = min(draw_wait(state.thinning, bound, rng), found.reach.length)
-        misses = found.reach.misses
-        surely = 1 + min(further, misses)
-        return streak_until(drawn.arm, surely, 1 + further, misses, self.top)
+    def choose(self, state: ModelTSState, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the best arm of a model that is drawn."""
+        return Choice(self.posterior.draw_arm(state.belief, UNKNOWN, rng).arm, 0)
 
-    def end_streak(self, state: ModelTSState, outcome: Outcome) -> None:
+    def update(self, state: ModelTSState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards, to the data and to the posterior."""
         state.data.pulls[outcome.arm] += outcome.pulls
         state.data.sums[outcome.arm] += outcome.total
         self.posterior.take_in(state.belief, outcome)
-        end_wait(state.thinning, outcome.pulls)
-
-    def plan(self, state: ModelTSState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
-        """Plan one pull: a live agent may never come to the end of a wait."""
-        quota[:] = 0
-        quota[self.posterior.draw_arm(state.belief, state.thinning, rng).arm] = 1
-        return 0
 
 
 def checked_temper(temper: Any) -> float:

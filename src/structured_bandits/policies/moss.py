@@ -10,24 +10,23 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.checks import checked_at_least
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.corners import Reach, stopping_streak
-from structured_bandits.planning.indices import CLOSE, SPREAD, Front, front_of
-from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
     GivenRange,
+    State,
     checked_rewards,
     playable_arms,
     registered,
     structure_and_arms,
 )
 from structured_bandits.policies.index_policy import (
-    IndexPolicy,
-    IndexState,
+    NO_ARM,
+    BlindPolicy,
     checked_horizon,
-    take_in,
+    first_unpulled,
+    scaled_means,
     width_of,
 )
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 
 
@@ -43,7 +42,7 @@ class _MOSS(NamedTuple):
 
 
 @registered
-class MOSS(IndexPolicy, _MOSS):
+class MOSS(BlindPolicy, _MOSS):
     """Play the arm with the highest mean + 2 sigma sqrt(log+(n / (K T)) / T), each arm once first.
 
     T are the pulls of an arm, and K is the number of arms that it plays. Without a horizon n, the number
@@ -83,30 +82,16 @@ class MOSS(IndexPolicy, _MOSS):
         clock = "n" if self.pulls_in_all > 0 else "t"
         return f"sqrt({4.0 * self.sigma**2 * self.factor:g} log+({clock} / (K T)) / T)"
 
-    def restore(self, state: IndexState) -> None:
-        """Compute the means, and the indices as far as they do not depend on time."""
-        super().restore(state)
-        for arm in np.flatnonzero(state.data.pulls):
-            write_index(self, state, int(arm), self.pulls_in_all)
-
-    def streak(self, state: IndexState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the arm with the highest index as long as it is sure to have it."""
-        if self.pulls_in_all == 0:
-            for place in range(len(self.playable)):
-                write_index(self, state, self.playable[place], now.t + 1)
-        front = front_of(state.indices, self.playable)
-        if now.limit == 1 or front.highest == math.inf or not math.isfinite(self.bottom):
-            return certain_streak(front.arm, 1, 0)  # without pulls or bounds no more is certain
-        if front.second == -math.inf:
-            return certain_streak(front.arm, now.limit, 0)  # there is no other arm
-        if front.highest - front.second < CLOSE:
-            return certain_streak(front.arm, 1, 0)
-        return moss_streak(self, state, front, now)
-
-    def end_streak(self, state: IndexState, outcome: Outcome) -> None:
-        """Add the pulls and the sum of their rewards."""
-        take_in(state, outcome, self.bottom, self.top)
-        write_index(self, state, outcome.arm, self.pulls_in_all)
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the first arm without a pull, else the one with the highest index."""
+        unpulled = first_unpulled(state.data, self.playable)
+        if unpulled != NO_ARM:
+            return Choice(unpulled, 0)
+        clock = self.pulls_in_all if self.pulls_in_all > 0 else now.t + 1
+        means = scaled_means(state.data, self.bottom, self.top)
+        pulls = state.data.pulls
+        indices = [means[arm] + radius(self, pulls[arm], clock) for arm in self.playable]
+        return Choice(int(self.playable[np.argmax(indices)]), 0)
 
 
 @compilable
@@ -116,58 +101,3 @@ def radius(policy: Any, pulls: float, clock: float) -> float:
     if ratio <= 1.0:
         return 0.0
     return policy.scale * math.sqrt(policy.factor * math.log(ratio) / pulls)
-
-
-@compilable
-def write_index(policy: Any, state: IndexState, arm: int, clock: int) -> None:
-    """Write the index of an arm with pulls; others keep theirs, which is infinite."""
-    pulls = state.data.pulls[arm]
-    if pulls > 0:
-        state.indices[arm] = state.means[arm] + radius(policy, pulls, clock)
-
-
-@compilable
-def highest_rival(policy: Any, state: IndexState, front: Front, clock: float) -> float:
-    """Return the highest index of the other arms when the clock will be at `clock`."""
-    if policy.pulls_in_all > 0:
-        return front.second  # they stand still
-    highest = -math.inf
-    for place in range(len(policy.playable)):
-        arm = policy.playable[place]
-        if arm != front.arm:
-            index = state.means[arm] + radius(policy, state.data.pulls[arm], clock)
-            highest = max(highest, index)
-    return highest
-
-
-@compilable
-def moss_streak(policy: Any, state: IndexState, front: Front, now: Now) -> Streak:
-    """Pull the leader as long as it surely leads, judged at the plan's end (docs/planning.md 18.3).
-
-    There its radius is smallest and the others' are largest, so its mean must stay above a level, which
-    misses alone decide. A plan holds no more pulls than the arm has; doubling them is far enough.
-    """
-    arm = front.arm
-    pulls = state.data.pulls[arm]
-    mean = state.means[arm]
-    length = min(now.limit - 1, pulls)
-    while length > 0:
-        clock = policy.pulls_in_all if policy.pulls_in_all > 0 else now.t + 1 + length
-        rival = highest_rival(policy, state, front, clock)
-        level = rival + SPREAD * (1.0 + abs(rival)) - radius(policy, pulls + length, clock)
-        misses = misses_above(level, mean, pulls, length)
-        # If there are rarely more misses than that, a shorter plan would not last longer.
-        if misses >= 0 and misses + 1.0 >= 0.5 * length * (1.0 - mean):
-            return stopping_streak(arm, Reach(length, misses), policy.top)
-        length //= 2
-    return certain_streak(arm, 1, 0)
-
-
-@compilable
-def misses_above(level: float, mean: float, pulls: int, length: int) -> int:
-    """Return how many misses, up to `length`, leave the mean above a level; -1 if it is below now."""
-    if level >= mean or level >= 1.0:
-        return -1
-    if level * (pulls + length) <= mean * pulls:  # also if nothing but misses come
-        return length
-    return int(mean * pulls / level - pulls)

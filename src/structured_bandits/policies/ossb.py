@@ -12,12 +12,11 @@ from structured_bandits.checks import checked_at_least
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.allocations import model_allocations
 from structured_bandits.policies.base import (
+    ChoicePolicy,
     GivenRange,
     Rewards,
-    StreakPolicy,
     checked_rewards,
     registered,
     structure_and_arms,
@@ -30,18 +29,25 @@ from structured_bandits.policies.guides import (
     fresh_allocation,
 )
 from structured_bandits.policies.solved_guide import SolvedGuide
-from structured_bandits.protocol import Now
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.finite.structure import FiniteStructure
 
 
 class OSSBState(NamedTuple):
-    """What was seen of each arm, how often it explored and the allocation; the rest is scratch."""
+    """What was seen of each arm, how often it explored and the allocation."""
 
     data: Data
     explored: Ints  # one number: decisions to explore
     allocation: Allocation  # for the estimate
-    work: Any  # of the guide
+
+
+class Decided(NamedTuple):
+    """An arm, and whether it is played because all arms have enough pulls."""
+
+    arm: int
+    empty: int
+    exploits: bool
 
 
 class _OSSB(NamedTuple):
@@ -55,7 +61,7 @@ class _OSSB(NamedTuple):
 
 
 @registered
-class OSSB(StreakPolicy, _OSSB):
+class OSSB(ChoicePolicy, _OSSB):
     """Pull each arm as often as the lower bound of Graves and Lai requires, and otherwise the best one.
 
     The estimate is the model with the least squares, and c is the cheapest allocation of pulls that
@@ -105,7 +111,6 @@ class OSSB(StreakPolicy, _OSSB):
             fresh_data(self.n_arms),
             np.zeros(1, np.int64),
             fresh_allocation(self.n_arms),
-            self.cells.guide_work(),
         )
 
     def check_learned(self, state: OSSBState, t: int) -> None:
@@ -116,18 +121,23 @@ class OSSB(StreakPolicy, _OSSB):
         if not (wanted >= 0.0).all() or not 0 <= time <= t or not 0 <= best < self.n_arms:
             raise ValueError(f"allocation: {state.allocation}")
 
-    def streak(self, state: OSSBState, now: Now, rng: np.random.Generator) -> Streak:
-        """Exploit for as long as that is certain, or explore once."""
-        data, wanted = state.data, state.allocation.wanted
-        best = self.cells.consult(data, now.t, state.allocation, state.work)
-        growth = 1.0 + self.gamma
-        if has_enough(data.pulls, wanted, growth * math.log(now.t + 1)):
-            return self.cells.exploit(best, now, data, growth, state.work)
-        state.explored[0] += 1
-        arm = fewest_pulls(data.pulls)
-        if data.pulls[arm] > self.epsilon * state.explored[0]:
-            arm = neediest_arm(data.pulls, wanted)
-        return certain_streak(arm, 1, 0)
+    def choose(self, state: OSSBState, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the estimate's best arm if all arms have enough pulls, else one to explore."""
+        return Choice(exploit_or_explore(self, state, now.t, self.cells.guide_work()).arm, 0)
+
+
+@compilable
+def exploit_or_explore(policy: OSSB, state: OSSBState, t: int, work: Any) -> Decided:
+    """Bring estimate and allocation up to date; return an arm, and whether all have enough pulls."""
+    data, wanted = state.data, state.allocation.wanted
+    best = policy.cells.consult(data, t, state.allocation, work)
+    if has_enough(data.pulls, wanted, (1.0 + policy.gamma) * math.log(t + 1)):
+        return Decided(best, 0, True)
+    state.explored[0] += 1
+    arm = fewest_pulls(data.pulls)
+    if data.pulls[arm] > policy.epsilon * state.explored[0]:
+        arm = neediest_arm(data.pulls, wanted)
+    return Decided(arm, 0, False)
 
 
 def guide_for(structure: Structure | None, n_arms: int, rewards: Rewards, exact: bool) -> Guide:

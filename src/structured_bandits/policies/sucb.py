@@ -3,61 +3,39 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Ints
-from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import (
-    Box,
-    Data,
-    Prospect,
-    fresh_box,
-    fresh_data,
-    radius_growth,
-    width_budget,
-    write_box,
-)
-from structured_bandits.planning.intervals import Hoeffding, Intervals
-from structured_bandits.planning.leads import Leader, highest_index, lead_drift
-from structured_bandits.planning.streaks import Streak, certain_streak
-from structured_bandits.planning.watches import NO_ARM, SEVERAL
+from structured_bandits.arrays import Flags
+from structured_bandits.planning.confidence import box_of, fresh_box, write_box
+from structured_bandits.planning.intervals import Intervals
+from structured_bandits.planning.leads import highest_index
 from structured_bandits.policies.base import (
+    ChoicePolicy,
     GivenRange,
-    StreakPolicy,
+    State,
     StructuredPolicy,
     checked_cells,
     checked_rewards,
     checked_scale,
     checked_widths,
     flagged,
+    fresh_state,
     registered,
     width_in_words,
     widths_of,
 )
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.choice_streaks import choice_streak
-from structured_bandits.structures.finite.cells import FiniteCells
-from structured_bandits.structures.finite.ranked_cells import RankedCells
-from structured_bandits.structures.questions import Cells, candidate_arms, forget_history
+from structured_bandits.structures.questions import Cells, candidate_arms
 from structured_bandits.structures.shared_ties import least_pulled_tie
-
-
-class SUCBState(NamedTuple):
-    """What was seen of each arm; the rest is scratch."""
-
-    data: Data
-    box: Box
-    candidates: Flags  # arms that are best in some model
-    work: Any  # what the cells note of the models
-    changed: Ints  # one number: the arm with data that the cells have not seen, NO_ARM or SEVERAL
 
 
 class _SUCB(NamedTuple):
     widths: Intervals  # of a budget of 0
     cells: Cells
+    candidates: Flags  # arms that are best in some model
     alpha: float
     sigma: float
     bottom: float
@@ -65,7 +43,7 @@ class _SUCB(NamedTuple):
 
 
 @registered
-class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
+class SUCB(StructuredPolicy, ChoicePolicy, _SUCB):
     """Play the best arm of the most optimistic model that fits the data (structured UCB).
 
     The set is {theta : |mean_i - mu_i(theta)| < 2 sigma sqrt(alpha log t / T_i) for all pulled i}, or,
@@ -93,8 +71,11 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
         """Check the parameters."""
         rewards = checked_rewards(reward_range, sigma, structure)
         widths = checked_widths(confidence, rewards)
-        cells = planning_cells(checked_cells(cls, structure), widths)
-        policy = super().__new__(cls, widths, cells, checked_scale("alpha", alpha), *rewards)
+        cells = checked_cells(cls, structure)
+        candidates = candidate_arms(cells)
+        policy = super().__new__(
+            cls, widths, cells, candidates, checked_scale("alpha", alpha), *rewards
+        )
         policy.structure = structure
         policy.confidence = confidence
         return policy
@@ -103,87 +84,26 @@ class SUCB(StructuredPolicy, StreakPolicy, _SUCB):
         """Return the confidence interval in words."""
         return width_in_words(self, "t")
 
-    def widths_at(self, state: SUCBState, t: int) -> Intervals:
+    def widths_at(self, state: State, t: int) -> Intervals:
         """Return the intervals of the next pull."""
         return widths_of(self, math.log(t + 1))
 
-    def active_arms(self, state: SUCBState, t: int) -> tuple[int, ...]:
+    def active_arms(self, state: State, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model that fits; all candidates if none does."""
         box, found = fresh_box(self.n_arms), np.zeros(self.n_arms, np.bool_)
         write_box(state.data, self.widths_at(state, t), box)
         alive = self.cells.best_arms_in(box, found, self.cells.fresh_notes())
-        return flagged(found if alive else state.candidates)
+        return flagged(found if alive else self.candidates)
 
-    def init(self) -> SUCBState:
+    def init(self) -> State:
         """Return a fresh state."""
-        arms = self.cells.arm_count()
-        return SUCBState(
-            fresh_data(arms),
-            fresh_box(arms),
-            candidate_arms(self.cells),
-            self.cells.workspace(),
-            np.full(1, NO_ARM, np.int64),
-        )
+        return fresh_state(self.cells.arm_count())
 
-    def restore(self, state: SUCBState) -> None:
-        """Let the cells look at all data."""
-        state.changed[0] = SEVERAL
-
-    def forget(self, state: SUCBState) -> None:
-        """Clear what the cells noted for earlier plans."""
-        forget_history(self.cells, state.work)
-
-    def streak(self, state: SUCBState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the optimistic arm, as long as it is certain to stay the choice."""
-        data, work = state.data, state.work
-        factor = width_budget(self.alpha, self.sigma, 1.0)
-        level = self.widths.at(factor * math.log(now.t + 1))
-        arm = self.cells.choose(state.changed[0], data, level, state.box, work)
-        state.changed[0] = NO_ARM
-        bounded = math.isfinite(self.bottom)  # rewards without bounds leave nothing certain
-        far = now.limit > 1 and bounded
-        prospect = Prospect(now.t, now.limit, factor, level, self.bottom, self.top)
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the best arm of the most optimistic model that fits."""
+        level = widths_of(self, math.log(now.t + 1))
+        box, notes = box_of(state.data, level), self.cells.fresh_notes()
+        arm = self.cells.optimistic_arm(box, notes)
         if arm < 0:
-            leader = highest_index(data, level, state.candidates)
-            length = 1 + fallback_length(self.cells, state, leader, prospect) if far else 1
-            return certain_streak(leader.arm, length, length)
-        arm = least_pulled_tie(self.cells, arm, data.pulls, state.box, work)
-        if not far:
-            return certain_streak(arm, 1, 0)
-        counted = now.least == self.bottom and now.most == self.top
-        return choice_streak(self.cells, arm, prospect, counted, data, work)
-
-    def end_streak(self, state: SUCBState, outcome: Outcome) -> None:
-        """Add the pulls and the sum of their rewards."""
-        arm = outcome.arm
-        state.data.pulls[arm] += outcome.pulls
-        state.data.sums[arm] += outcome.total
-        state.changed[0] = arm if state.changed[0] in (NO_ARM, arm) else SEVERAL
-
-
-@compilable
-def fallback_length(cells: Cells, state: SUCBState, leader: Leader, prospect: Prospect) -> int:
-    """Return for how many pulls after the first no model comes to fit and the leader surely leads.
-
-    Its lead falls as that of UCB does, if there are nothing but the worst rewards (docs/planning.md
-    13.1). With KL intervals the cells say 0, and the formula for the lead is not used.
-    """
-    if leader.lead <= 0.0:
-        return 0
-    data = state.data
-    pulls = data.pulls[leader.arm]
-    miss = data.sums[leader.arm] / pulls - prospect.bottom
-    budget = prospect.level.budget
-    growth = radius_growth(prospect.t + 1.0, budget / prospect.factor)
-    own = 1.0 / math.sqrt(pulls)
-    drift = lead_drift(math.sqrt(budget), own, leader.widest, pulls, growth)
-    leads = leader.lead * pulls / (miss + drift)
-    empty = cells.empty_length(leader.arm, prospect, data, state.work)
-    return int(min(leads, empty, prospect.limit - 1.0))
-
-
-def planning_cells(cells: Any, widths: Intervals) -> Any:
-    """Return cells that plan fastest: those of a table by rank, if the intervals are Hoeffding's."""
-    if isinstance(cells, FiniteCells) and isinstance(widths, Hoeffding):
-        return RankedCells(cells)
-    return cells
+            return Choice(highest_index(state.data, level, self.candidates).arm, 1)
+        return Choice(least_pulled_tie(self.cells, arm, state.data.pulls, box, notes), 0)

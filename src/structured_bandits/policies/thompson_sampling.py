@@ -7,29 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.planning.envelopes import Betas
-from structured_bandits.planning.quiet import NOTHING, Quiet, end_quiet, fresh_quiet, quiet_streak
-from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    ChoicePolicy,
     GivenRange,
-    StreakPolicy,
+    State,
     checked_rewards,
     playable_arms,
     registered,
     structure_and_arms,
 )
-from structured_bandits.policies.beliefs import Belief, beta_shape, checked_belief, highest_draw
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.policies.beliefs import Belief, checked_belief, highest_draw
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
-
-
-class ThompsonState(NamedTuple):
-    """What was seen of each arm, the Beta laws of their means, and the quiet stretch."""
-
-    data: Data
-    betas: Betas
-    quiet: Quiet
 
 
 class _ThompsonSampling(NamedTuple):
@@ -42,7 +31,7 @@ class _ThompsonSampling(NamedTuple):
 
 
 @registered
-class ThompsonSampling(StreakPolicy, _ThompsonSampling):
+class ThompsonSampling(ChoicePolicy, _ThompsonSampling):
     """Draw a mean for each arm from what is believed of it, and play the arm of the highest draw.
 
     For rewards in a range, scaled to [0, 1], the belief about an arm after T pulls with sum S is Beta(a
@@ -85,43 +74,10 @@ class ThompsonSampling(StreakPolicy, _ThompsonSampling):
         policy.arms = arms
         return policy
 
-    def init(self) -> ThompsonState:
-        """Return a fresh state."""
-        betas = Betas(np.full(self.n_arms, self.belief.a), np.full(self.n_arms, self.belief.b))
-        return ThompsonState(fresh_data(self.n_arms), betas, fresh_quiet(self.n_arms))
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the arm of the highest draw; without a prior, first one that was never pulled."""
+        return Choice(highest_draw(self.belief, state.data, self.playable, rng), 0)
 
-    def restore(self, state: ThompsonState) -> None:
-        """Compute the laws of the means."""
-        for arm in range(self.n_arms):
-            state.betas.a[arm], state.betas.b[arm] = beta_shape(self.belief, state.data, arm)
-
-    def plan(self, state: ThompsonState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
-        """Plan one pull, by a draw for each arm: a live agent may be told other rewards in between."""
-        quota[:] = 0
-        quota[highest_draw(self.belief, state.data, self.playable, rng)] = 1
-        return 0
-
-    def streak(self, state: ThompsonState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the leader as long as nothing happens, else the arm of the highest draw.
-
-        Planning ahead: what is known of the last pull counts too, where now.limit is 1 as without.
-        """
-        quiet = state.quiet
-        if not self.belief.gaussian and (now.limit > 1 or quiet.known[0] != NOTHING):
-            streak = quiet_streak(quiet, state.betas, self.playable, now.limit, self.top, rng)
-            if streak.length > 0:
-                return streak
-        return certain_streak(highest_draw(self.belief, state.data, self.playable, rng), 1, 0)
-
-    def end_streak(self, state: ThompsonState, outcome: Outcome) -> None:
-        """Add the pulls and the sum of their rewards."""
-        arm = outcome.arm
-        state.data.pulls[arm] += outcome.pulls
-        state.data.sums[arm] += outcome.total
-        if not self.belief.gaussian:
-            state.betas.a[arm], state.betas.b[arm] = beta_shape(self.belief, state.data, arm)
-            end_quiet(state.quiet, state.betas, self.playable, arm, outcome.pulls)
-
-    def active_arms(self, state: ThompsonState, t: int) -> tuple[int, ...]:
+    def active_arms(self, state: State, t: int) -> tuple[int, ...]:
         """Return the arms that are played at all."""
         return tuple(int(arm) for arm in self.playable)

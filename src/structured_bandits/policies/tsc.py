@@ -7,23 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.planning.intervals import Hoeffding, Intervals
-from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
     GivenRange,
+    State,
     checked_cells,
     checked_rewards,
     checked_scale,
     registered,
 )
 from structured_bandits.policies.beliefs import Belief, checked_belief, highest_draw
-from structured_bandits.policies.competitive import (
-    CompetitivePolicy,
-    CompetitiveState,
-    looks_ahead,
-    open_contest,
-    while_competitive,
-)
-from structured_bandits.protocol import Now
+from structured_bandits.policies.competitive import CompetitivePolicy
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import CompetitiveCells
 
@@ -69,19 +63,12 @@ class TSC(CompetitivePolicy, _TSC):
         policy.prior = pair
         return policy
 
-    def streak(self, state: CompetitiveState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the arm of the highest draw; one that is alone as long as it surely is."""
-        data = state.data
-        contest = open_contest(self, state, now)
-        members = state.competition.members[: contest.size]
-        if self.belief.b == 0.0:  # without a prior nothing is known of an arm before its first pull
-            for arm in range(len(data.pulls)):
-                if data.pulls[arm] == 0:
-                    return certain_streak(arm, 1, contest.empty)
-        if contest.size > 1:
-            return certain_streak(highest_draw(self.belief, data, members, rng), 1, contest.empty)
-        arm = int(members[0])
-        if not looks_ahead(contest.prospect):
-            return certain_streak(arm, 1, contest.empty)
-        alone = certain_streak(arm, now.limit, 0)
-        return while_competitive(self, state, contest, alone)
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the arm of the highest draw among the competitive ones."""
+        flags, empty = self.competitive_arms(state, now.t)
+        if self.belief.b == 0.0 and not state.data.pulls.all():
+            return Choice(int(state.data.pulls.argmin()), empty)  # nothing is known of this arm
+        arms = np.flatnonzero(flags)
+        if len(arms) == 1:
+            return Choice(int(arms[0]), empty)
+        return Choice(highest_draw(self.belief, state.data, arms, rng), empty)

@@ -7,35 +7,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen_by_class
-from structured_bandits.planning.confidence import (
-    Data,
-    fresh_data,
-    radius_growth,
-    width_budget,
-)
-from structured_bandits.planning.fronts import (
-    Indices,
-    ShortList,
-    drop_list,
-    fresh_list,
-    front_arm,
-    rivals_after,
-)
-from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding, Intervals
-from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
-from structured_bandits.planning.leads import (
-    Lead,
-    Rivals,
-    lead_streak,
-    lost_at_once,
-    near_future,
-)
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.planning.confidence import Data, width_budget
+from structured_bandits.planning.intervals import Hoeffding, Intervals
+from structured_bandits.planning.kl_leads import kl_front
 from structured_bandits.policies.base import (
+    ChoicePolicy,
     GivenRange,
-    StreakPolicy,
+    State,
     checked_rewards,
     checked_scale,
     checked_widths,
@@ -44,19 +23,8 @@ from structured_bandits.policies.base import (
     width_in_words,
     widths_of,
 )
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
-
-
-class UCBState(NamedTuple):
-    """What was seen of each arm, and what its index is made of."""
-
-    data: Data
-    means: Floats  # on the scale of the intervals; inf before the first pull
-    roots: Floats  # 1 / sqrt(pulls); 0 before the first pull
-    short: ShortList  # of arms with high indices
-    playable: Ints  # all arms
-    latest: Floats  # pulls in the latest streak of each arm
 
 
 class _UCB(NamedTuple):
@@ -69,7 +37,7 @@ class _UCB(NamedTuple):
 
 
 @registered
-class UCB(StreakPolicy, _UCB):
+class UCB(ChoicePolicy, _UCB):
     """Play the arm with the highest mean + 2 sigma sqrt(alpha log t / pulls), each arm once first.
 
     Every arm is played, also those that are best in no model. UCB1 is alpha = 2. The paper gives no
@@ -105,78 +73,30 @@ class UCB(StreakPolicy, _UCB):
         """Return the confidence interval in words."""
         return width_in_words(self, "t")
 
-    def widths_at(self, state: UCBState, t: int) -> Intervals:
+    def widths_at(self, state: State, t: int) -> Intervals:
         """Return the intervals of the next pull."""
         return widths_of(self, math.log(t + 1))
 
-    def init(self) -> UCBState:
-        """Return a fresh state."""
-        return UCBState(
-            fresh_data(self.n_arms),
-            np.full(self.n_arms, math.inf),
-            np.zeros(self.n_arms),
-            fresh_list(self.n_arms),
-            np.arange(self.n_arms),
-            np.zeros(self.n_arms),
-        )
-
-    def restore(self, state: UCBState) -> None:
-        """Compute what the indices are made of, as `end_streak` does, for all arms at once."""
-        pulled = np.flatnonzero(state.data.pulls)
-        pulls = state.data.pulls[pulled]
-        state.means[pulled] = self.widths.scaled(state.data.sums[pulled] / pulls)
-        state.roots[pulled] = 1.0 / np.sqrt(pulls)
-        drop_list(state.short)
-
-    def streak(self, state: UCBState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the arm with the highest index as long as it is sure to have it."""
-        return index_streak(self.widths, self, state, now)
-
-    def end_streak(self, state: UCBState, outcome: Outcome) -> None:
-        """Add the pulls and the sum of their rewards, and note what the arm's index is made of."""
-        arm, data = outcome.arm, state.data
-        data.pulls[arm] += outcome.pulls
-        data.sums[arm] += outcome.total
-        state.means[arm] = self.widths.scaled(data.sums[arm] / data.pulls[arm])
-        state.roots[arm] = 1.0 / math.sqrt(data.pulls[arm])
-        state.latest[arm] = outcome.pulls
-        if not state.short.listed[arm]:
-            drop_list(state.short)
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the first arm without a pull, else the one with the highest index."""
+        pulls = state.data.pulls
+        if not pulls.all():
+            return Choice(int(pulls.argmin()), 0)
+        return Choice(highest_index(self.widths, self, state.data, math.log(now.t + 1)), 0)
 
 
-def radius_streak(widths: Hoeffding, policy: UCB, state: UCBState, now: Now) -> Streak:
-    """Play by mean + radius: `leads.highest_index`, from numbers kept for each arm."""
-    log_time = math.log(now.t + 1)
+def highest_radius_index(widths: Hoeffding, policy: UCB, data: Data, log_time: float) -> int:
+    """Return the arm with the highest mean + 2 sigma sqrt(alpha log t / pulls)."""
     root = math.sqrt(width_budget(policy.alpha, policy.sigma, log_time))
-    growth = root * radius_growth(now.t + 1.0, log_time) if now.t > 0 else 0.0
-    indices = Indices(state.means, state.roots)
-    arm, highest, second = front_arm(indices, state.short, root, growth)
-    if now.limit == 1 or highest == math.inf or not math.isfinite(policy.bottom):
-        return certain_streak(arm, 1, 0)  # without pulls or bounds nothing more is certain
-    if second == -math.inf:
-        return certain_streak(arm, now.limit, 0)  # there is no other arm
-    second += RELATIVE_ERROR * (abs(highest) + root)
-    pulls, mean = state.data.pulls[arm], state.means[arm]
-    room, fall = (highest - second) * pulls, 0.5 * root * state.roots[arm]
-    lead = Lead(arm, pulls, room, mean - policy.bottom, policy.top - mean, fall)
-    if lost_at_once(lead):
-        return certain_streak(arm, 1, 0)
-    far = near_future(pulls, state.latest[arm], now.limit)
-    widest, rival = rivals_after(indices, arm, second, root + growth * far)
-    always = Rivals(growth * widest * pulls, now.limit - 1.0)
-    near = Rivals((rival - second) / far * pulls, far)
-    return lead_streak(lead, always, near, policy.top)
+    indices = data.sums / data.pulls + root * (1.0 / np.sqrt(data.pulls))
+    return int(indices.argmax())
 
 
-def divergence_streak(widths: Intervals, policy: UCB, state: UCBState, now: Now) -> Streak:
-    """Play by the upper ends of KL intervals, arms without pulls first: KL-UCB."""
-    growth = Growth(2.0 * policy.alpha, 0.0)
-    budget = budget_at(growth, math.log(now.t + 1))
-    front = kl_front(state.data, state.means, state.playable, budget)
-    if now.limit == 1 or front.highest == math.inf:
-        return certain_streak(front.arm, 1, 0)
-    return kl_streak(state, state.playable, front, growth, now, policy.top)
+def highest_kl_index(widths: Intervals, policy: UCB, data: Data, log_time: float) -> int:
+    """Return the arm with the highest q such that pulls * kl(mean, q) <= 2 alpha log t."""
+    means = widths.scaled(data.sums / data.pulls)
+    return kl_front(data, means, np.arange(len(means)), 2.0 * policy.alpha * log_time).arm
 
 
-#: Pull the arm with the highest index as long as it is sure to have it.
-index_streak = chosen_by_class({Hoeffding: radius_streak}, divergence_streak)
+#: Return the arm with the highest index after t - 1 pulls, given log t.
+highest_index = chosen_by_class({Hoeffding: highest_radius_index}, highest_kl_index)

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
+from structured_bandits.arrays import Flags
 from structured_bandits.compilable import chosen_by_class
+from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.intervals import Hoeffding, Intervals
-from structured_bandits.planning.kl_leads import Growth
-from structured_bandits.planning.streaks import Streak
+from structured_bandits.planning.kl_leads import kl_front
+from structured_bandits.planning.leads import highest_index
 from structured_bandits.policies.base import (
     GivenRange,
+    State,
     checked_cells,
     checked_rewards,
     checked_scale,
     checked_widths,
     registered,
+    widths_of,
 )
-from structured_bandits.policies.competitive import (
-    CompetitivePolicy,
-    CompetitiveState,
-    Contest,
-    highest_by_divergence,
-    highest_by_radius,
-    open_contest,
-)
-from structured_bandits.protocol import Now
+from structured_bandits.policies.competitive import CompetitivePolicy
+from structured_bandits.policies.index_policy import scaled_means
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import CompetitiveCells
 
@@ -67,25 +66,27 @@ class UCBC(CompetitivePolicy, _UCBC):
         policy.confidence = confidence
         return policy
 
-    def streak(self, state: CompetitiveState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the arm with the highest index as long as it surely may be played and has it."""
-        return index_streak(self.widths, self, state, open_contest(self, state, now), now)
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the first competitive arm without a pull, else the one with the highest index."""
+        arms, empty = self.competitive_arms(state, now.t)
+        log_time = math.log(now.t + 1)
+        return Choice(highest_upper_end(self.widths, self, state.data, arms, log_time), empty)
 
 
-def radius_streak(
-    widths: Hoeffding, policy: UCBC, state: CompetitiveState, contest: Contest, now: Now
-) -> Streak:
-    """Play by mean + radius."""
-    return highest_by_radius(policy, state, contest, contest.prospect.level)
+def highest_radius_index(
+    widths: Hoeffding, policy: UCBC, data: Data, arms: Flags, log_time: float
+) -> int:
+    """Return the arm with the highest mean + 2 sigma sqrt(alpha log t / pulls)."""
+    return highest_index(data, widths_of(policy, log_time), arms).arm
 
 
-def divergence_streak(
-    widths: Intervals, policy: UCBC, state: CompetitiveState, contest: Contest, now: Now
-) -> Streak:
-    """Play by the upper ends of KL intervals."""
-    growth = Growth(2.0 * policy.alpha, 0.0)
-    return highest_by_divergence(policy, state, contest, growth, now)
+def highest_kl_index(
+    widths: Intervals, policy: UCBC, data: Data, arms: Flags, log_time: float
+) -> int:
+    """Return the arm with the highest q such that pulls * kl(mean, q) <= 2 alpha log t."""
+    means = scaled_means(data, policy.bottom, policy.top)
+    return kl_front(data, means, np.flatnonzero(arms), 2.0 * policy.alpha * log_time).arm
 
 
-#: Pull the arm with the highest index, of those that may be played.
-index_streak = chosen_by_class({Hoeffding: radius_streak}, divergence_streak)
+#: Return which of these arms has the highest upper end of its interval.
+highest_upper_end = chosen_by_class({Hoeffding: highest_radius_index}, highest_kl_index)

@@ -11,8 +11,6 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.planning.indices import front_of
-from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
     GivenRange,
     checked_rewards,
@@ -20,22 +18,18 @@ from structured_bandits.policies.base import (
     registered,
     structure_and_arms,
 )
-from structured_bandits.policies.index_policy import BlindPolicy
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.policies.index_policy import NO_ARM, BlindPolicy, first_unpulled
+from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
 OF_VARIANCE, OF_WIDTH = 2.4, 3.6  # 2 zeta and 3 zeta with zeta = 1.2, as in the paper's experiments
 
 
 class UCBVState(NamedTuple):
-    """What was seen of each arm, and what its index is made of."""
+    """What was seen of each arm."""
 
     data: Data
     squares: Floats  # sums of the squared rewards
-    means: Floats
-    spreads: Floats  # sqrt(2.4 variance / pulls)
-    shares: Floats  # 3.6 width / pulls
-    indices: Floats  # inf before the first pull
 
 
 class _UCBV(NamedTuple):
@@ -89,15 +83,8 @@ class UCBV(BlindPolicy, _UCBV):
         return f"sqrt({OF_VARIANCE:g} v log t / T) + {width:g} log t / T"
 
     def init(self) -> UCBVState:
-        """Return a fresh state: arms that were never pulled have the highest index."""
-        means, spreads, shares, squares = np.zeros((4, self.n_arms))
-        indices = np.full(self.n_arms, math.inf)
-        return UCBVState(fresh_data(self.n_arms), squares, means, spreads, shares, indices)
-
-    def restore(self, state: UCBVState) -> None:
-        """Compute what the indices are made of."""
-        for arm in np.flatnonzero(state.data.pulls):
-            note_parts(state, int(arm), self.top - self.bottom)
+        """Return a fresh state."""
+        return UCBVState(fresh_data(self.n_arms), np.zeros(self.n_arms))
 
     def check_learned(self, state: UCBVState, t: int) -> None:
         """Raise a ValueError if no rewards in the range have such sums of squares."""
@@ -105,31 +92,30 @@ class UCBV(BlindPolicy, _UCBV):
         if not ((state.squares >= 0.0) & (state.squares <= most * (1.0 + 1e-9))).all():
             raise ValueError(f"sums of squares {state.squares} of {state.data.pulls} rewards")
 
-    def streak(self, state: UCBVState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the arm with the highest index, once: a reward changes its variance either way."""
+    def choose(self, state: UCBVState, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the first arm without a pull, else the one with the highest index."""
+        unpulled = first_unpulled(state.data, self.playable)
+        if unpulled != NO_ARM:
+            return Choice(unpulled, 0)
         log_time = math.log(now.t + 1)
         root = math.sqrt(log_time)
-        for place in range(len(self.playable)):
-            arm = self.playable[place]
-            if state.data.pulls[arm] > 0:
-                radius = root * state.spreads[arm] + log_time * state.shares[arm]
-                state.indices[arm] = state.means[arm] + radius
-        return certain_streak(front_of(state.indices, self.playable).arm, 1, 0)
+        indices = []
+        for arm in self.playable:
+            mean, spread, share = parts(state, arm, self.top - self.bottom)
+            indices.append(mean + (root * spread + log_time * share))
+        return Choice(int(self.playable[np.argmax(indices)]), 0)
 
-    def end_streak(self, state: UCBVState, outcome: Outcome) -> None:
+    def update(self, state: UCBVState, outcome: Outcome) -> None:
         """Add the pulls and the sums of their rewards and of their squares."""
         state.data.pulls[outcome.arm] += outcome.pulls
         state.data.sums[outcome.arm] += outcome.total
         state.squares[outcome.arm] += outcome.squares
-        note_parts(state, outcome.arm, self.top - self.bottom)
 
 
 @compilable
-def note_parts(state: UCBVState, arm: int, width: float) -> None:
-    """Note what the index of an arm is made of."""
+def parts(state: UCBVState, arm: int, width: float) -> tuple[float, float, float]:
+    """Return what the index of an arm is made of: m, sqrt(2.4 v / T) and 3.6 w / T."""
     pulls = state.data.pulls[arm]
     mean = state.data.sums[arm] / pulls
     variance = max(state.squares[arm] / pulls - mean * mean, 0.0)
-    state.means[arm] = mean
-    state.spreads[arm] = math.sqrt(OF_VARIANCE * variance / pulls)
-    state.shares[arm] = OF_WIDTH * width / pulls
+    return mean, math.sqrt(OF_VARIANCE * variance / pulls), OF_WIDTH * width / pulls

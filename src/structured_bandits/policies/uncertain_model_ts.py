@@ -12,12 +12,11 @@ from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.rising import log_rising
-from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.planning.weights import Heaviest, write_weights
 from structured_bandits.policies.base import (
+    ChoicePolicy,
     GivenRange,
     Rewards,
-    StreakPolicy,
     StructuredPolicy,
     checked_cells,
     checked_rewards,
@@ -30,7 +29,7 @@ from structured_bandits.policies.evidence import (
     evidence_of,
     plain_prior,
 )
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure
 
@@ -58,7 +57,12 @@ class PairsState(NamedTuple):
 
     data: Data
     terms: Floats  # arms x places: log-likelihoods of what was seen of each arm
-    logs: Floats  # of each place
+
+
+class Weights(NamedTuple):
+    """Memory for the posterior weights of the pairs, and their logarithms."""
+
+    logs: Floats
     weights: Floats
 
 
@@ -71,7 +75,7 @@ class _UncertainModelTS(NamedTuple):
 
 
 @registered
-class UncertainModelTS(StructuredPolicy, StreakPolicy, _UncertainModelTS):
+class UncertainModelTS(StructuredPolicy, ChoicePolicy, _UncertainModelTS):
     """Posterior sampling over models that may be exact or only near the truth.
 
     `trust` is the probability that a row of the table is exactly right. The rest of the prior goes in
@@ -130,39 +134,52 @@ strengths=100.0, prior=None, reward_range=(0.0, 1.0))
     def init(self) -> PairsState:
         """Return a fresh state."""
         arms, places = len(self.pairs.ones), len(self.pairs.log_prior)
-        return PairsState(
-            fresh_data(arms), np.zeros((arms, places)), np.zeros(places), np.zeros(places)
-        )
+        return PairsState(fresh_data(arms), np.zeros((arms, places)))
 
     def restore(self, state: PairsState) -> None:
         """Compute the log-likelihoods."""
         for arm in np.flatnonzero(state.data.pulls):
             write_terms(self.pairs, state, int(arm), self.bottom, self.top)
 
-    def streak(self, state: PairsState, now: Now, rng: np.random.Generator) -> Streak:
-        """Draw a pair and means, and pull the best arm once."""
-        write_logs(self.pairs, state)
-        heaviest = write_weights(state.logs, state.weights)
-        place = draw_place(state.weights, heaviest, len(self.best), rng)
-        near = self.pairs.ones.shape[1]
-        if place >= near:
-            return certain_streak(self.best[place - near], 1, 0)
-        highest = -1.0
-        choice = 0
-        for arm in range(len(state.data.pulls)):
-            ones, zeros = scaled_counts(state.data, arm, self.bottom, self.top)
-            a, b = self.pairs.ones[arm, place] + ones, self.pairs.zeros[arm, place] + zeros
-            mean = rng.beta(a, b)
-            if mean > highest:
-                highest = mean
-                choice = arm
-        return certain_streak(choice, 1, 0)
+    def choose(self, state: PairsState, now: Now, rng: np.random.Generator) -> Choice:
+        """Draw a pair of model and strength, and a mean for each arm; return the best arm."""
+        return Choice(draw_best(self, state, fresh_weights(self.pairs), rng), 0)
 
-    def end_streak(self, state: PairsState, outcome: Outcome) -> None:
+    def update(self, state: PairsState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards, and see what they say."""
         state.data.pulls[outcome.arm] += outcome.pulls
         state.data.sums[outcome.arm] += outcome.total
         write_terms(self.pairs, state, outcome.arm, self.bottom, self.top)
+
+
+@compilable
+def fresh_weights(pairs: Pairs) -> Weights:
+    """Return memory for the weights of the pairs."""
+    places = len(pairs.log_prior)
+    return Weights(np.zeros(places), np.zeros(places))
+
+
+@compilable
+def draw_best(
+    policy: UncertainModelTS, state: PairsState, memory: Weights, rng: np.random.Generator
+) -> int:
+    """Draw a pair and the means of the arms; return the arm with the highest, the first of several."""
+    pairs = policy.pairs
+    write_logs(pairs, state, memory.logs)
+    heaviest = write_weights(memory.logs, memory.weights)
+    place = draw_place(memory.weights, heaviest, len(policy.best), rng)
+    near = pairs.ones.shape[1]
+    if place >= near:
+        return int(policy.best[place - near])
+    highest = -1.0
+    choice = 0
+    for arm in range(len(state.data.pulls)):
+        ones, zeros = scaled_counts(state.data, arm, policy.bottom, policy.top)
+        mean = rng.beta(pairs.ones[arm, place] + ones, pairs.zeros[arm, place] + zeros)
+        if mean > highest:
+            highest = mean
+            choice = arm
+    return choice
 
 
 def checked_trust(trust: Any) -> float:
@@ -247,12 +264,11 @@ def write_terms(pairs: Pairs, state: PairsState, arm: int, bottom: float, top: f
 
 
 @compilable
-def write_logs(pairs: Pairs, state: PairsState) -> None:
+def write_logs(pairs: Pairs, state: PairsState, logs: Floats) -> None:
     """Write the logarithms of the posterior weights, up to a constant.
 
     As sums over the arms in their order, so that the order in which they were pulled does not matter.
     """
-    logs = state.logs
     for place in range(len(logs)):
         logs[place] = pairs.log_prior[place]
     for arm in range(len(state.terms)):

@@ -6,28 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import (
+    ChoicePolicy,
     GivenRange,
-    StreakPolicy,
+    State,
     StructuredPolicy,
     checked_cells,
     checked_rewards,
+    fresh_state,
     registered,
 )
-from structured_bandits.protocol import Now
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import LineCells
-
-
-class WAGPState(NamedTuple):
-    """What was seen of each arm, and the parameter that each arm points to."""
-
-    data: Data
-    pointed: Floats
-    counted: Ints  # pulls of each arm when `pointed` was computed
 
 
 class _WAGP(NamedTuple):
@@ -38,7 +29,7 @@ class _WAGP(NamedTuple):
 
 
 @registered
-class WAGP(StructuredPolicy, StreakPolicy, _WAGP):
+class WAGP(StructuredPolicy, ChoicePolicy, _WAGP):
     """Average the parameters that the arms point to, weighted by pulls, and play the best arm there.
 
     Arm k points to the parameter whose mean of k is nearest to the empirical one; if there are
@@ -62,22 +53,16 @@ class WAGP(StructuredPolicy, StreakPolicy, _WAGP):
         policy.structure = structure
         return policy
 
-    def init(self) -> WAGPState:
+    def init(self) -> State:
         """Return a fresh state."""
-        arms = self.cells.arm_count()
-        return WAGPState(fresh_data(arms), np.zeros(arms), np.zeros(arms, np.int64))
+        return fresh_state(self.cells.arm_count())
 
-    def streak(self, state: WAGPState, now: Now, rng: np.random.Generator) -> Streak:
-        """Pull the best arm at the averaged parameter once."""
-        data = state.data
-        arms = len(data.pulls)
+    def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
+        """Return a random arm at first, then the best one at the averaged parameter."""
+        pulls, sums = state.data
         if now.t == 0:
-            return certain_streak(int(rng.random() * arms), 1, 0)
+            return Choice(int(rng.random() * len(pulls)), 0)
         total = 0.0
-        for arm in range(arms):
-            if data.pulls[arm] > state.counted[arm]:
-                mean = data.sums[arm] / data.pulls[arm]
-                state.pointed[arm] = self.cells.closest_parameter(arm, mean)
-                state.counted[arm] = data.pulls[arm]
-            total += data.pulls[arm] * state.pointed[arm]
-        return certain_streak(self.cells.arm_at(total / now.t), 1, 0)
+        for arm in np.flatnonzero(pulls):
+            total += pulls[arm] * self.cells.closest_parameter(int(arm), sums[arm] / pulls[arm])
+        return Choice(self.cells.arm_at(total / now.t), 0)

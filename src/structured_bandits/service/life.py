@@ -180,7 +180,9 @@ class Life:
             raise Conflict(
                 "The structure is refuted, and the control arm is played; ask for single decisions."
             )
-        n = max(1, min(limit, MOST_IN_BATCH, self.agent.left_to_hand_out))
+        most = min(limit, MOST_IN_BATCH)
+        self.agent.extend_plan(most)
+        n = max(1, min(most, self.agent.left_to_hand_out))
         return self._chosen(Wanted(n, None, key, defer=False, batch=limit), at)
 
     def _chosen(self, wanted: Wanted, at: int) -> Event:

@@ -14,6 +14,7 @@ import numpy as np
 
 from structured_bandits.arrays import Ints
 from structured_bandits.extras import needs
+from structured_bandits.lookahead.base import tables_of
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation import engine as python_engine
@@ -96,7 +97,7 @@ def _call(setting: Setting, sheet: _Sheet, drawn: Drawn, empty_game: Game) -> _C
     rows = slice(runs.start - sheet.runs.start, runs.stop - sheet.runs.start)
     own = {key: table[rows] for key, table in sheet.tables.items() if key in Runs._fields}
     play = engine_of(setting.engine, policy, world)
-    game = empty_game._replace(world=world, middle=middle_reward(policy))
+    game = empty_game._replace(world=world, middle=middle_reward(policy), tables=tables_of(policy))
     if sheet.starts is None:
         play = partial(_play_one_by_one, play, setting.seed, runs, name)
         starts = _starts_nowhere()

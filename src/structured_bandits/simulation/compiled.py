@@ -37,11 +37,9 @@ from structured_bandits.draws import DRAWS, addresses
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.misfit.likeliest import Models
 from structured_bandits.planning.corners import ConvexCondition
-from structured_bandits.planning.fits import Fits
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.lookahead import LooksAhead
 from structured_bandits.planning.posterior_draws import Sampling
-from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.policies.guarded import alarm_of
 from structured_bandits.policies.guides import Guide
 from structured_bandits.progress import note_compilation
@@ -72,12 +70,10 @@ from structured_bandits.structures.questions import (
 
 PROTOCOLS = (
     PolicyLike,
-    StreakLike,
     LooksAhead,
     ConvexCondition,
     Intervals,
     Sampling,
-    Fits,
     Guide,
     Models,
     InOrder,
@@ -142,7 +138,8 @@ def _copying(target: Any, source: Any) -> Callable[..., None] | None:
         return namespace["copy"]
     if isinstance(target, types.Array):
         return _copy_array if target.mutable else do_nothing
-    return do_nothing if isinstance(target, (types.Number, types.Boolean)) else None
+    constant = isinstance(target, (types.Number, types.Boolean, types.NoneType))
+    return do_nothing if constant else None
 
 
 def _copy_array(target: Any, source: Any) -> None:
@@ -272,7 +269,9 @@ def _library_runs(stamp: str, **options: Any) -> Any:
     @njit(nogil=True, **PART, **options)
     def cached_runs(policy, rest, rng, starts, runs):  # type: ignore[no-untyped-def]
         stamp  # noqa: B018  a closure variable is part of Numba's cache key
-        game = Game(rest.world, rest.horizon, rest.planning, rng, rest.stop, rest.middle)
+        game = Game(
+            rest.world, rest.horizon, rest.planning, rng, rest.stop, rest.middle, rest.tables
+        )
         engine.run_many(policy, game, starts, runs)
 
     return cached_runs
@@ -320,7 +319,7 @@ if not JIT_DISABLED:
         _forget_older(Path(cached_runs.stats.cache_path), STAMP)
     _counting = {
         loop: njit(nogil=True, **PART)(loop)
-        for loop in (engine.play_plans, engine.play_streaks, play_late)
+        for loop in (engine.play_plans, engine.play_choices, play_late)
     }
 
 

@@ -1,8 +1,8 @@
 """A copy of what a policy has learned, on which it can plan without believing what it plans.
 
-The arrays of a state are copied into those of another one, compiled code does the same field by field
-(`simulation.compiled`). A state that holds other things, such as the notes of solvers, runs on the
-Python engine: of such a one a fresh state gets what was learned.
+The arrays of a state, and of what its lookahead keeps, are copied into others, compiled code does the
+same field by field (`simulation.compiled`). What holds other things, such as the notes of solvers, runs
+on the Python engine: then a fresh state gets what was learned, and a fresh memory notes it.
 """
 
 from __future__ import annotations
@@ -12,21 +12,26 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.live.learned import copied_state
+from structured_bandits.lookahead.base import Work, fresh_work, resumed_work
+from structured_bandits.policies.playing import chooses
+from structured_bandits.simulation.desk import Spare
 
-NUMBERS = (bool, int, float, np.generic)
-
-
-def copied(policy: Any, spare: Any, state: Any) -> Any:
-    """Return a copy of a state; `spare` is another state of the policy, whose memory it may take."""
-    if holds_arrays(state):
-        return copied_whole(policy, spare, state)
-    return copied_state(policy, state)
+CONSTANT = (bool, int, float, np.generic, type(None))
 
 
-def copied_whole(policy: Any, spare: Any, state: Any) -> Any:
-    """Return a copy of a state that consists of arrays: in the memory of `spare`."""
-    copy_into(spare, state)
-    return spare
+def copied(policy: Any, spare: Spare, state: Any, work: Work) -> tuple[Any, Work]:
+    """Return copies of a state and of what a lookahead keeps, in the memory that is `spare`."""
+    if holds_arrays(state) and holds_arrays(work.memory):
+        return copied_whole(policy, spare, state, work)
+    copy = copied_state(policy, state)
+    return copy, resumed_work(policy, copy) if chooses(type(policy)) else fresh_work(policy)
+
+
+def copied_whole(policy: Any, spare: Spare, state: Any, work: Work) -> tuple[Any, Work]:
+    """Return copies of what consists of arrays."""
+    copy_into(spare.state, state)
+    copy_into(spare.memory, work.memory)
+    return spare.state, Work(work.tables, spare.memory)
 
 
 def copy_into(target: Any, source: Any) -> None:
@@ -42,4 +47,4 @@ def holds_arrays(state: Any) -> bool:
     """Does a state consist of arrays, numbers and records of such, which can be copied one by one?"""
     if isinstance(state, tuple):
         return all(map(holds_arrays, state))
-    return isinstance(state, (np.ndarray, *NUMBERS))
+    return isinstance(state, (np.ndarray, *CONSTANT))

@@ -19,8 +19,10 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen, compilable, do_nothing
+from structured_bandits.lookahead.base import Work, drawn_pull, memory, note_each, quick_plan
 from structured_bandits.policies.guarded import Guarded, alarm_of
 from structured_bandits.policies.phases import MOST_PULLS
+from structured_bandits.policies.playing import chooses, observe
 from structured_bandits.protocol import LateWorld, Now, PolicyLike, Seen
 from structured_bandits.simulation.copies import copied
 from structured_bandits.simulation.desk import (
@@ -40,6 +42,7 @@ from structured_bandits.simulation.desk import (
     STRAYS,
     TOLD,
     Desk,
+    Spare,
     ask,
     begin_plan,
     clear_one,
@@ -73,7 +76,9 @@ def run_late(
 ) -> tuple[int, int, int]:
     """Play one run in a world whose rewards come late."""
     state = policy.init()
-    desk = fresh_desk(world.means, policy.init(), game.horizon)
+    work = Work(game.tables, memory(policy, game.tables))
+    spare = Spare(policy.init(), memory(policy, game.tables))
+    desk = fresh_desk(world.means, spare, work, game.horizon)
     plans, empty = serve(policy, state, game, record, desk)
     return plans, empty, alarm_of(policy, state)
 
@@ -99,19 +104,19 @@ def play_late(
         due = decisions[pull, FIRST]
         while stale or due != NONE:
             if stale:
-                now = Now(
-                    counts[REWARDS], worth_planning(game.planning, counts), math.nan, math.nan
-                )
-                counts[EMPTY] += make_plan(policy, state, now, desk.quota, game.rng)
+                limit = worth_planning(game.planning, counts)
+                now = Now(counts[REWARDS], limit, math.nan, math.nan)
+                counts[EMPTY] += make_plan(policy, state, desk.work, now, desk.quota, game.rng)
                 begin_plan(desk)
                 stale = False
             else:
                 stale = tell(policy, state, desk, due)
                 due = decisions[due, FOLLOWING]
         if not next_is_planned(counts) and counts[LEFT_AHEAD] == 0:
-            copy = copied(policy, desk.spare, state)
-            t = counts[REWARDS] + assume(policy, copy, desk, game.middle)
-            make_plan(policy, copy, Now(t, 1, math.nan, math.nan), desk.quota_ahead, game.rng)
+            copy, work = copied(policy, desk.spare, state, desk.work)
+            t = counts[REWARDS] + assume(policy, copy, work, desk, game.middle)
+            one = Now(t, 1, math.nan, math.nan)
+            make_plan(policy, copy, work, one, desk.quota_ahead, game.rng)
             begin_plan_ahead(policy, desk)
         arm = ask(desk, pull)
         paid = game.world.draw(arm, record.pulls[arm], 1, game.rng)
@@ -170,18 +175,36 @@ def begin_plan_ahead(policy: PolicyLike, desk: Desk) -> None:
 
 @compilable
 def make_plan(
-    policy: PolicyLike, state: Any, now: Now, quota: Ints, rng: np.random.Generator
+    policy: PolicyLike, state: Any, work: Work, now: Now, quota: Ints, rng: np.random.Generator
 ) -> int:
     """Let the policy plan from what it has learned alone: what it noted for earlier plans is cleared.
 
-    In one place, because to compile a plan takes most of the time that this file takes.
+    A policy that chooses does so before each pull, as in a live agent. In one place, because to compile
+    a plan takes most of the time that this file takes.
     """
     forget(policy, state)
-    return policy.plan(state, now, quota, rng)
+    return decide(policy, state, work, now, quota, rng)
+
+
+def choose_one(
+    policy: Any, state: Any, work: Work, now: Now, quota: Ints, rng: np.random.Generator
+) -> int:
+    """Plan one pull, of the arm that is chosen."""
+    return drawn_pull(policy, state, now, quota, rng, work)
+
+
+def plan_several(
+    policy: Any, state: Any, work: Work, now: Now, quota: Ints, rng: np.random.Generator
+) -> int:
+    """Plan as many pulls as the policy wants."""
+    return quick_plan(policy, state, now, quota, rng, work)
+
+
+decide = chosen(lambda kind: choose_one if chooses(kind) else plan_several)
 
 
 @compilable
-def assume(policy: PolicyLike, copy: Any, desk: Desk, middle: float) -> int:
+def assume(policy: PolicyLike, copy: Any, work: Work, desk: Desk, middle: float) -> int:
     """Let the policy take in all rewards that are out as averages; return their number.
 
     None if it draws: then it simply draws once more.
@@ -190,13 +213,15 @@ def assume(policy: PolicyLike, copy: Any, desk: Desk, middle: float) -> int:
         return 0
     write_averages(desk.seen, desk.assumed, middle)
     hear(policy, copy, desk.assumed)
+    note_each(policy, copy, desk.assumed, work)
     return desk.counts[OUT]
 
 
 def _observe_one(policy: PolicyLike, state: Any, desk: Desk, decision: int) -> bool:
     """Hand the reward of a decision to the policy; its plan stands."""
     arm = write_one(desk, decision)
-    policy.observe(state, desk.one)
+    observe(policy, state, desk.one)
+    note_each(policy, state, desk.one, desk.work)
     clear_one(desk.one, arm)
     return False
 
@@ -208,6 +233,7 @@ def _hear_and_settle(policy: Any, state: Any, desk: Desk, decision: int) -> bool
     """
     arm = write_one(desk, decision)
     policy.hear(state, desk.one)
+    note_each(policy, state, desk.one, desk.work)
     clear_one(desk.one, arm)
     overturned = False
     oldest = desk.counts[SETTLED]
@@ -220,8 +246,8 @@ def _hear_and_settle(policy: Any, state: Any, desk: Desk, decision: int) -> bool
     return overturned
 
 
-def _observe(policy: PolicyLike, state: Any, seen: Seen) -> None:
-    policy.observe(state, seen)
+def _observe(policy: Any, state: Any, seen: Seen) -> None:
+    observe(policy, state, seen)
 
 
 def _hear(policy: Any, state: Any, seen: Seen) -> None:

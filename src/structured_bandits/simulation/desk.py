@@ -14,6 +14,7 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
+from structured_bandits.lookahead.base import Work
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Seen
 from structured_bandits.simulation.game import gaps_of
@@ -27,11 +28,19 @@ TOLD = -2  # the same: its reward has come
 REWARDS, OUT, STRAYS, LEFT, LEFT_AHEAD, PLANS, PLANS_AHEAD, EMPTY, SETTLED = range(9)
 
 
+class Spare(NamedTuple):
+    """Memory for a copy of what a policy has learned and of what its lookahead keeps."""
+
+    state: Any
+    memory: Any
+
+
 class Desk(NamedTuple):
     """What an agent has before it."""
 
     gaps: Floats  # of the arms
-    spare: Any  # a state of the policy, as memory for copies
+    spare: Spare
+    work: Work  # of the policy's lookahead
     decisions: (
         Ints  # rows of arm, plan, the next one due at the same pull; first and last due at a pull
     )
@@ -49,12 +58,13 @@ class Desk(NamedTuple):
 
 
 @compilable
-def fresh_desk(means: Floats, spare: Any, horizon: int) -> Desk:
+def fresh_desk(means: Floats, spare: Spare, work: Work, horizon: int) -> Desk:
     """Return the memory of a run before its first plan."""
     arms = len(means)
     return Desk(
         gaps_of(means),
         spare,
+        work,
         np.full((horizon + 1, 5), NONE),
         np.zeros(horizon),
         np.zeros(9, np.int64),

@@ -1,9 +1,11 @@
-"""The loops of every simulation: plan, play, observe; for plans of any arms, and for streaks of one.
+"""The loops of every simulation: choose, play, update; or plan, play, observe for plans of any arms.
 
-They cost per plan, not per pull. Plain Python runs them as they stand, for policies that cannot be
-compiled and as the reference; `structured_bandits.simulation.compiled` compiles these very functions.
+A policy that chooses one arm is played stretch by stretch: its lookahead says for how many pulls the
+choice is certain. So the loops cost per decision, not per pull. Plain Python runs them as they stand,
+for policies that cannot be compiled and as the reference; `structured_bandits.simulation.compiled`
+compiles these very functions.
 All memory is taken in `run`, none in `play`: counting references to arrays is most of the cost of a
-short plan, and compiled code that takes no memory can do without.
+short stretch, and compiled code that takes no memory can do without.
 """
 
 from __future__ import annotations
@@ -17,9 +19,21 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen, compilable
 from structured_bandits.errors import ParameterError
+from structured_bandits.lookahead.base import (
+    Work,
+    fresh_work,
+    memory,
+    note,
+    note_each,
+    quick_choose,
+    quick_plan,
+    stretch,
+    tables_of,
+)
 from structured_bandits.planning.round_robin import first_pulls, write_order
-from structured_bandits.planning.streaks import Streak, StreakLike
+from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.guarded import alarm_of
+from structured_bandits.policies.playing import chooses, observe, update
 from structured_bandits.protocol import (
     CountingWorld,
     Now,
@@ -31,8 +45,8 @@ from structured_bandits.protocol import (
     StoppingWorld,
     WorldLike,
 )
-from structured_bandits.simulation.delayed import comes_late, play_late, run_late
-from structured_bandits.simulation.desk import fresh_desk
+from structured_bandits.simulation.delayed import comes_late, middle_reward, play_late, run_late
+from structured_bandits.simulation.desk import Spare, fresh_desk
 from structured_bandits.simulation.game import Game, RunRecord, Runs, gaps_of, record_of
 from structured_bandits.simulation.generator import RunStarts, set_generator
 
@@ -44,15 +58,24 @@ class Table(NamedTuple):
     quota: Ints
     part: Ints
     seen: Seen
+    work: Work  # of the policy's lookahead
+
+
+def game_of(
+    policy: Any, world: Any, horizon: int, planning: bool, rng: np.random.Generator, stop: Any
+) -> Game:
+    """Return what a policy is played in, with all that follows from the policy."""
+    middle, tables = middle_reward(policy), tables_of(policy)
+    return Game(world, horizon, planning, rng, stop, middle, tables)
 
 
 @compilable
-def fresh_table(means: Floats) -> Table:
+def fresh_table(means: Floats, work: Work) -> Table:
     """Return the memory for `play` in a world with these means."""
     arms = len(means)
     quota = np.zeros(arms, np.int64)
     seen = Seen(quota, np.zeros(arms), np.zeros(arms))  # what is played is the plan
-    return Table(gaps_of(means), quota, np.zeros(arms, np.int64), seen)
+    return Table(gaps_of(means), quota, np.zeros(arms, np.int64), seen, work)
 
 
 def run(policy: PolicyLike, game: Game, record: RunRecord) -> tuple[int, int, int]:
@@ -66,7 +89,8 @@ def run_at_once(
 ) -> tuple[int, int, int]:
     """Play one run in a world whose rewards come at once."""
     state = policy.init()
-    plans, empty = play(policy, state, game, record, fresh_table(world.means))
+    work = Work(game.tables, memory(policy, game.tables))
+    plans, empty = play(policy, state, game, record, fresh_table(world.means, work))
     return plans, empty, alarm_of(policy, state)
 
 
@@ -85,21 +109,22 @@ def run_many(policy: PolicyLike, game: Game, starts: RunStarts, runs: Runs) -> N
 
 
 def play(policy: Any, *run: Any) -> tuple[int, int]:
-    """Plan, play and observe until the horizon, by the loop for this policy; both take the same."""
+    """Play until the horizon, by the loop for this policy; both take the same."""
     return loop_for(type(policy))(policy, *run)
 
 
 def loop_for(kind: type) -> Callable[..., tuple[int, int]]:
-    """Return the loop for policies of this class: streak by streak if it says so."""
-    return play_streaks if getattr(kind, "streaks", hasattr(kind, "streak")) else play_plans
+    """Return the loop for policies of this class."""
+    return play_choices if chooses(kind) else play_plans
 
 
 def loop_and_memory(policy: Any, game: Game) -> tuple[Callable[..., tuple[int, int]], Any]:
     """Return the loop for a policy in a world, and fresh memory for it, from plain Python."""
-    means = game.world.means
+    means, work = game.world.means, fresh_work(policy)
     if comes_late(type(game.world)):
-        return play_late, fresh_desk(means, policy.init(), game.horizon)
-    return loop_for(type(policy)), fresh_table(means)
+        spare = Spare(policy.init(), memory(policy, work.tables))
+        return play_late, fresh_desk(means, spare, work, game.horizon)
+    return loop_for(type(policy)), fresh_table(means, work)
 
 
 def play_plans(
@@ -117,7 +142,7 @@ def play_plans(
     empty = 0
     while t < horizon and game.stop[0] == 0:
         now = Now(t, horizon - t if game.planning else 1, math.nan, math.nan)
-        empty += policy.plan(state, now, quota, game.rng)
+        empty += quick_plan(policy, state, now, quota, game.rng, table.work)
         length = first_pulls(quota, horizon - t, quota)
         if length < 1:
             raise ParameterError("the policy planned no pull; a plan holds at least one")
@@ -139,30 +164,34 @@ def play_plans(
                 seen.squares[arm] = paid.squares
                 record.pulls[arm] += quota[arm]
                 record.sums[arm] += paid.total
-        policy.observe(state, seen)
+        observe(policy, state, seen)
+        note_each(policy, state, seen, table.work)
         t += length
         plans += 1
     return plans, empty
 
 
-def play_streaks(
-    policy: StreakLike, state: Any, game: Game, record: RunRecord, table: Table
+def play_choices(
+    policy: Any, state: Any, game: Game, record: RunRecord, table: Table
 ) -> tuple[int, int]:
-    """Play streaks of one arm, with the numbers of `play_plans` but no pass over the arms."""
-    horizon = game.horizon
+    """Play stretches of one arm, with the numbers of `play_plans` but no pass over the arms."""
+    horizon, work = game.horizon, table.work
     counted = counted_range(game.world)
     t = 0
     reached = 0
     plans = 0
     empty = 0
     while t < horizon and game.stop[0] == 0:
-        limit = horizon - t if game.planning else 1
-        streak = policy.streak(state, Now(t, limit, counted[0], counted[1]), game.rng)
-        arm = streak.arm
+        now = Now(t, horizon - t if game.planning else 1, counted[0], counted[1])
+        choice = quick_choose(policy, state, now, game.rng, work)
+        arm = choice.arm
+        streak = certain_streak(arm, 1, choice.empty)
+        if now.limit > 1:
+            streak = stretch(policy, state, choice, now, game.rng, work)
         paid = draw_streak(game.world, streak, record.pulls[arm], horizon - t, game.rng)
         length = paid.pulls
         if length < 1:
-            raise ParameterError("the policy planned no pull; a plan holds at least one")
+            raise ParameterError("the lookahead found no pull to be certain; one always is")
         record.pulls[arm] += length
         record.sums[arm] += paid.total
         t += length
@@ -177,7 +206,9 @@ def play_streaks(
             reached += 1
         if len(record.arms) > 0:
             record.arms[t - length : t] = arm
-        policy.end_streak(state, Outcome(arm, length, paid.total, paid.squares))
+        outcome = Outcome(arm, length, paid.total, paid.squares)
+        update(policy, state, outcome)
+        note(policy, state, outcome, work)
         plans += 1
         empty += streak.empty
     return plans, empty

@@ -22,6 +22,7 @@ class Game(NamedTuple):
     rng: np.random.Generator
     stop: Ints  # one number: not 0 ends the run
     middle: float = math.nan  # of the policy's range of rewards; nan if it has none
+    tables: Any = None  # of the policy's lookahead
 
 
 class RunRecord(NamedTuple):

@@ -21,28 +21,28 @@ from structured_bandits.structures.polyhedral.difference_cells import Difference
 from structured_bandits.structures.polyhedral.product import ProductCells
 
 
-def of_spans(cells: Any, arm: int, pulls: Ints, box: Box, work: Any) -> int:
+def of_spans(cells: Any, arm: int, pulls: Ints, box: Box, notes: Any) -> int:
     """By the spans of the cells: all that fit have the known best mean."""
     if cells.best_mean == -math.inf:
         return arm
     choice = arm
     fits = False
     for cell in range(len(cells.best)):
-        fits = cells.fits(cell, box, fits, work.notes)
+        fits = cells.fits(cell, box, fits, notes)
         if fits:
-            lowest, highest = cells.span(cell, box, work.notes)
+            lowest, highest = cells.span(cell, box, notes)
             other = int(cells.best[cell])
             if lowest <= highest and (pulls[other], other) < (pulls[choice], choice):
                 choice = other
     return choice
 
 
-def of_polytopes(cells: PolytopeCells, arm: int, pulls: Ints, box: Box, work: Any) -> int:
+def of_polytopes(cells: PolytopeCells, arm: int, pulls: Ints, box: Box, notes: Any) -> int:
     """By linear programs: the cells are asked, the least pulled first, whether they fit."""
     if cells.best_mean == -math.inf:
         return arm
     for cell in np.lexsort((cells.best, pulls[cells.best])):
-        if cells.fits(int(cell), box, False, work.notes):
+        if cells.fits(int(cell), box, False, notes):
             return int(cells.best[cell])
     return arm
 
@@ -52,12 +52,24 @@ def knows_best_mean(cells: Any, mean: float) -> bool:
     return abs(getattr(cells, "best_mean", -math.inf) - mean) <= getattr(cells, "tie", 0.0)
 
 
-def as_chosen(cells: Any, arm: int, pulls: Ints, box: Box, work: Any) -> int:
+def as_chosen(cells: Any, arm: int, pulls: Ints, box: Box, notes: Any) -> int:
     """By the order of the arms, as `choose` has it."""
     return arm
 
 
-#: `least_pulled_tie(cells, arm, pulls, box, work)`: the arm to play if `choose` has just returned `arm`.
+#: `least_pulled_tie(cells, arm, pulls, box, notes)`: the arm to play if `arm` is the optimistic one.
 least_pulled_tie = chosen_by_class(
     {DifferenceCells: of_spans, ProductCells: of_spans, PolytopeCells: of_polytopes}, as_chosen
+)
+
+
+def tie_by_notes(cells: Any, arm: int, pulls: Ints, box: Box, work: Any) -> int:
+    """By what the cells have noted of the models."""
+    return least_pulled_tie(cells, arm, pulls, box, work.notes)
+
+
+#: The same after `choose`, with the memory that was asked with.
+tie_in_play = chosen_by_class(
+    {DifferenceCells: tie_by_notes, ProductCells: tie_by_notes, PolytopeCells: tie_by_notes},
+    as_chosen,
 )

@@ -10,11 +10,14 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.environments.tape import Tape
 from structured_bandits.live.agent import agent_generator
+from structured_bandits.lookahead.base import NO_WORK, Work, fresh_work, note_each, quick_plan
 from structured_bandits.policies.form import check_plan
+from structured_bandits.policies.playing import observe
 from structured_bandits.protocol import Now, Seen
 from structured_bandits.simulation.blocks import engine_of
-from structured_bandits.simulation.delayed import comes_late, middle_reward
-from structured_bandits.simulation.game import Game, Runs
+from structured_bandits.simulation.delayed import comes_late
+from structured_bandits.simulation.engine import game_of
+from structured_bandits.simulation.game import Runs
 from structured_bandits.simulation.generator import Memory, RunStarts
 from structured_bandits.testing.failures import require
 
@@ -31,20 +34,25 @@ class Played(NamedTuple):
 
 @dataclass
 class Spy:
-    """Passes everything on to a policy, in plain Python; looks at its plans and notes them."""
+    """Passes everything on to a policy, in plain Python; looks at its plans and notes them.
+
+    Plans of a policy that chooses before each pull are what its lookahead finds certain.
+    """
 
     policy: Any
+    work: Work = NO_WORK
     longest: int = 0  # pulls of the longest plan
     cut: bool = False  # did the horizon end the last plan?
 
     def init(self) -> Any:
         """Return a fresh state of the policy."""
+        self.work = fresh_work(self.policy)
         return self.policy.init()
 
     def plan(self, state: Any, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Let the policy plan; raise unless that is a plan."""
         quota[:] = UNWRITTEN
-        empty: int = self.policy.plan(state, now, quota, rng)
+        empty: int = quick_plan(self.policy, state, now, quota, rng, self.work)
         name = type(self.policy).__name__
         unwritten = np.flatnonzero(quota <= UNWRITTEN // 2)
         require(
@@ -60,7 +68,8 @@ class Spy:
 
     def observe(self, state: Any, seen: Seen) -> None:
         """Hand on the results."""
-        self.policy.observe(state, seen)
+        observe(self.policy, state, seen)
+        note_each(self.policy, state, seen, self.work)
 
 
 def play(
@@ -95,7 +104,7 @@ def play_in(
         out=np.zeros((1, int(comes_late(type(world)))), np.int64),
     )
     stop = np.zeros(1, np.int64)
-    game = Game(world, horizon, planning, rng, stop, middle_reward(policy))
+    game = game_of(policy, world, horizon, planning, rng, stop)
     # The engine sets a generator at the start of each run; here it sets memory that nobody reads.
     nowhere = Memory(np.zeros(4, np.uint64), np.zeros(2, np.uint32))
     starts = RunStarts(nowhere, np.zeros((1, 4), np.uint64))

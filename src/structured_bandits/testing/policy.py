@@ -22,6 +22,7 @@ from structured_bandits.errors import HorizonWarning
 from structured_bandits.live.agent import Agent, agent_generator
 from structured_bandits.live.learned import learned_arrays
 from structured_bandits.policies.form import check_policy as check_form
+from structured_bandits.policies.playing import chooses
 from structured_bandits.records import Record
 from structured_bandits.simulation.blocks import needs_python
 from structured_bandits.testing.failures import CheckError, blamed, failure, require
@@ -59,7 +60,7 @@ def check_policy(
     agent, and saving and restoring it change no decision; that agents in several threads do not disturb
     each other; that the policy itself never changes and can be pickled. A randomised policy may draw
     differently if it plans ahead, so planned and pull-by-pull play are compared for the others only; if
-    it plays streaks, `plan` and live agents are compared with its pull-by-pull play.
+    it chooses before each pull, live agents are compared with its pull-by-pull play.
     """
     name = type(policy).__name__
     with blamed(f"The form of {name}"):
@@ -106,8 +107,8 @@ class _Subject:
 
     @property
     def plans_singly(self) -> bool:
-        """Does its `plan` hold one pull, drawn afresh, where its `streak` may draw many at once?"""
-        return self.randomised and bool(getattr(self.policy, "streaks", False))
+        """Does it draw before each pull, where its lookahead may draw many pulls at once?"""
+        return self.randomised and chooses(type(self.policy))
 
     def tape(self, number: int, pulls: int) -> Floats:
         """Return a tape of rewards in its range."""
@@ -236,7 +237,7 @@ def _check_plays(subject: _Subject, number: int, compiled: bool) -> None:
 
 
 HINTS = {
-    "planning ahead": "streak and end_streak must mean what plan and observe mean.",
+    "planning ahead": "A lookahead must choose what choose chooses, and promise what is certain.",
     "pull by pull": (
         "A plan must not be longer than now.limit, nor than no reward in the declared range can "
         "change the policy's mind."

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.arrays import Floats
 from structured_bandits.environments.base import declared_range
 from structured_bandits.errors import RewardError
 from structured_bandits.live.results import checked_results
+from structured_bandits.lookahead.base import LOOKAHEADS, Lookahead, Work
 from structured_bandits.planning.streaks import NO_LIMIT, Streak
-from structured_bandits.protocol import Now, Outcome, Paid, Seen, Stop
+from structured_bandits.protocol import Now, Outcome, Paid, Stop
 from structured_bandits.simulation.delayed import comes_late
 from structured_bandits.simulation.engine import counts_gains, draw_certain, drawing_for
 from structured_bandits.testing.failures import blamed, require
@@ -337,8 +338,16 @@ class EchoState(NamedTuple):
     last: Floats  # total and squares
 
 
+class EchoChoice(NamedTuple):
+    """An arm, and the number that it follows from."""
+
+    arm: int
+    empty: int
+    number: int
+
+
 class Echo(NamedTuple):
-    """A policy that shows what a world pays: its streaks depend on the last payment."""
+    """A policy that shows what a world pays: its choices depend on the payments."""
 
     n_arms: int
 
@@ -346,32 +355,34 @@ class Echo(NamedTuple):
         """Return a fresh state."""
         return EchoState(np.zeros(2))
 
-    def streak(self, state: EchoState, now: Now, rng: np.random.Generator) -> Streak:
-        """Choose arm, length and misses by what was paid."""
+    def choose(self, state: EchoState, now: Now, rng: np.random.Generator) -> EchoChoice:
+        """Choose an arm by what was paid."""
         size = abs(state.last[0]) * 1021.0 + abs(state.last[1]) * 509.0
         number = int(size % 1e6) + now.t
-        length = 1 + number % 6
-        earned = 0.25 * (number % 2)
-        arm = number % self.n_arms
-        return Streak(arm, length, length, number % 3, 0, -math.inf, NO_LIMIT, 0.5, earned)
+        return EchoChoice(number % self.n_arms, 0, number)
 
-    def end_streak(self, state: EchoState, outcome: Outcome) -> None:
-        """Note what was paid."""
-        state.last[0] = outcome.total
-        state.last[1] = outcome.squares
-
-    def plan(self, state: EchoState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
-        """Choose an arm by what was paid, in a world whose rewards come late."""
-        streak = self.streak(state, now, rng)
-        quota[:] = 0
-        quota[streak.arm] = 1
-        return 0
-
-    def observe(self, state: EchoState, seen: Seen) -> None:
+    def update(self, state: EchoState, outcome: Outcome) -> None:
         """Note what was paid, and when."""
-        for arm in range(self.n_arms):
-            state.last[0] = (3.0 * state.last[0] + seen.sums[arm]) % 1e6
-            state.last[1] = (3.0 * state.last[1] + seen.squares[arm]) % 1e6
+        state.last[0] = (3.0 * state.last[0] + outcome.total) % 1e6
+        state.last[1] = (3.0 * state.last[1] + outcome.squares) % 1e6
+
+
+def echoed_streak(
+    policy: Echo,
+    state: EchoState,
+    choice: EchoChoice,
+    now: Now,
+    rng: np.random.Generator,
+    work: Work,
+) -> Streak:
+    """Choose length, misses and what hits earn by what was paid."""
+    number = choice.number
+    length = 1 + number % 6
+    earned = 0.25 * (number % 2)
+    return Streak(choice.arm, length, length, number % 3, 0, -math.inf, NO_LIMIT, 0.5, earned)
+
+
+LOOKAHEADS[Echo] = Lookahead(stretch=echoed_streak)  # stands in one module with its policy
 
 
 def _longest(world: Any) -> int:

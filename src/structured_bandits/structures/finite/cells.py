@@ -14,7 +14,7 @@ from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, update_watches
 from structured_bandits.records import Record
 from structured_bandits.structures.finite.company import company_length, not_joined
-from structured_bandits.structures.finite.inside import first_out, mark_best_arms
+from structured_bandits.structures.finite.inside import highest_inside, mark_best_arms
 from structured_bandits.structures.finite.plans import (
     NO_COVER,
     choice_length,
@@ -44,10 +44,8 @@ class TableQuestions:
 
     def optimistic_arm(self, box: Box, notes: Floats) -> int:
         """Return the best arm of the highest-ranked model inside the open box, -1 if it is empty."""
-        for model in self.ranking:
-            if first_out(self.table, model, box) < 0:
-                return int(self.best[model])
-        return -1
+        model = highest_inside(self, box)
+        return int(self.best[model]) if model >= 0 else -1
 
 
 class _FiniteCells(NamedTuple):

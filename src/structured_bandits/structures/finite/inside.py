@@ -26,6 +26,7 @@ SMALL = 1 << 16  # means, half a megabyte: in the processor's cache, where jumps
 SPARED = 256  # models that have to be left early for each one that is read whole out of turn
 STEADY = 4096  # models that are read whole in a row when fewer were
 BLOCK = 1 << 17  # means looked at at a time in plain Python, a megabyte
+RANKED = 1 << 12  # means looked at first in the order of ranks
 FEW = 4  # a block of which at most one in so many models is left is not read whole
 
 
@@ -142,6 +143,29 @@ def mark_best_arms(cells: TableQuestions, box: Box, found: Flags) -> bool:
         inside, watch = look.inside(means, watch)
         found[arms[inside]] = True
     return bool(found.any())
+
+
+def first_by_rank(cells: TableQuestions, box: Box) -> int:
+    """Return the first model by rank inside the open box, -1 if there is none."""
+    for model in cells.ranking:
+        if first_out(cells.table, model, box) < 0:
+            return int(model)
+    return -1
+
+
+@compiled_as(first_by_rank)
+def highest_inside(cells: TableQuestions, box: Box) -> int:
+    """Return the highest-ranked model inside the open box, -1 if there is none; block by block."""
+    start, rows = 0, max(1, RANKED // len(box.low))
+    while start < len(cells.ranking):
+        models = cells.ranking[start : start + rows]
+        means = cells.table[models]
+        inside: Flags = np.logical_and.reduce((box.low < means) & (means < box.high), axis=1)
+        first = int(inside.argmax())
+        if inside[first]:
+            return int(models[first])
+        start, rows = start + rows, 4 * rows  # the first models are the likeliest to fit
+    return -1
 
 
 class _WholeLook:

@@ -1,0 +1,80 @@
+"""Speed and nothing else: for how many pulls a choice is certain (`base` has the contract)."""
+
+from structured_bandits.lookahead import (
+    greedy_mle,
+    guarded,
+    ids,
+    imed,
+    klucb,
+    klucbc,
+    model_ts,
+    moss,
+    ossb,
+    sucb,
+    thompson_sampling,
+    tsc,
+    ucb,
+    ucbc,
+    ucbv,
+    uncertain_model_ts,
+    wagp,
+)
+from structured_bandits.lookahead.base import (
+    Lookahead,
+    certain_pulls,
+    close,
+    lookahead_of,
+    register,
+    resumed_work,
+)
+from structured_bandits.policies.greedy_mle import GreedyMLE
+from structured_bandits.policies.guarded import Guarded, GuardedChoices
+from structured_bandits.policies.ids import IDS
+from structured_bandits.policies.imed import IMED
+from structured_bandits.policies.klucb import KLUCB
+from structured_bandits.policies.klucbc import KLUCBC
+from structured_bandits.policies.model_ts import ModelTS
+from structured_bandits.policies.moss import MOSS
+from structured_bandits.policies.ossb import OSSB
+from structured_bandits.policies.sucb import SUCB
+from structured_bandits.policies.thompson_sampling import ThompsonSampling
+from structured_bandits.policies.tsc import TSC
+from structured_bandits.policies.ucb import UCB
+from structured_bandits.policies.ucbc import UCBC
+from structured_bandits.policies.ucbv import UCBV
+from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
+from structured_bandits.policies.wagp import WAGP
+
+__all__ = ["Lookahead", "certain_pulls", "register", "resumed_work"]
+
+OF_THE_LIBRARY = {
+    GreedyMLE: greedy_mle,
+    IDS: ids,
+    IMED: imed,
+    KLUCB: klucb,
+    KLUCBC: klucbc,
+    MOSS: moss,
+    ModelTS: model_ts,
+    OSSB: ossb,
+    SUCB: sucb,
+    TSC: tsc,
+    ThompsonSampling: thompson_sampling,
+    UCB: ucb,
+    UCBC: ucbc,
+    UCBV: ucbv,
+    UncertainModelTS: uncertain_model_ts,
+    WAGP: wagp,
+}
+for kind, module in OF_THE_LIBRARY.items():
+    register(kind, lookahead_of(module))
+register(GuardedChoices, lookahead_of(guarded)._replace(quick_plan=None))
+register(
+    Guarded,
+    Lookahead(
+        note=guarded.note,
+        memory=guarded.memory,
+        prepare=guarded.prepare,
+        quick_plan=guarded.quick_plan,
+    ),
+)
+close()

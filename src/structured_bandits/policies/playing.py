@@ -1,0 +1,65 @@
+"""How a policy is asked and told, whether it chooses before each pull or plans several.
+
+A policy that chooses is any named tuple with `init` and `choose`; one without `update` learns pulls and
+sums. So who plays policies calls these functions and not the methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.arrays import Ints
+from structured_bandits.compilable import chosen, compilable
+from structured_bandits.protocol import Choice, Now, Outcome, Seen
+
+
+def chooses(kind: type) -> bool:
+    """Are policies of this class played by `choose`, and not by `plan`?"""
+    return bool(getattr(kind, "chooses", hasattr(kind, "choose")))
+
+
+def add_outcome(policy: Any, state: Any, outcome: Outcome) -> None:
+    """Add the pulls and the sum of their rewards."""
+    state.data.pulls[outcome.arm] += outcome.pulls
+    state.data.sums[outcome.arm] += outcome.total
+
+
+#: `choose(policy, state, now, rng)`: the arm of the next pull.
+choose: Callable[[Any, Any, Now, np.random.Generator], Choice] = chosen(
+    lambda kind: getattr(kind, "choose", None)
+)
+#: `update(policy, state, outcome)`: take in the results of some pulls of one arm.
+update: Callable[[Any, Any, Outcome], None] = chosen(
+    lambda kind: getattr(kind, "update", add_outcome)
+)
+
+
+@compilable
+def plan_one(policy: Any, state: Any, now: Now, quota: Ints, rng: np.random.Generator) -> int:
+    """Plan one pull, of the arm that is chosen; return whether no model fitted."""
+    choice = choose(policy, state, now, rng)
+    quota[:] = 0
+    quota[choice.arm] = 1
+    return choice.empty
+
+
+@compilable
+def update_each(policy: Any, state: Any, seen: Seen) -> None:
+    """Take in results arm by arm."""
+    for arm in range(len(seen.pulls)):
+        if seen.pulls[arm] > 0:
+            outcome = Outcome(arm, seen.pulls[arm], seen.sums[arm], seen.squares[arm])
+            update(policy, state, outcome)
+
+
+#: `plan(policy, state, now, quota, rng)`: write a plan into `quota`; return the empty sets met.
+plan: Callable[[Any, Any, Now, Ints, np.random.Generator], int] = chosen(
+    lambda kind: plan_one if chooses(kind) else getattr(kind, "plan", None)
+)
+#: `observe(policy, state, seen)`: take in the results of pulls of any arms.
+observe: Callable[[Any, Any, Seen], None] = chosen(
+    lambda kind: update_each if chooses(kind) else getattr(kind, "observe", None)
+)
