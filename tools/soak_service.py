@@ -38,6 +38,7 @@ from support.damage_attacks import (
     SchemaVictim,
     bits_of_structure,
     of_bits,
+    of_lengths,
     of_pages,
     of_rows,
     one_bit_of_every_byte,
@@ -174,7 +175,7 @@ def damage(minutes: float, seed: int, server: Server | None) -> Findings:
     found, random = Findings(), Random(seed)
     with in_memory() as folder:
         victim = FileVictim(folder)
-        kinds = {"rows": of_rows(victim), "pages": of_pages(victim)}
+        kinds = {"rows": of_rows(victim), "pages": of_pages(victim), "lengths": of_lengths(victim)}
         if server is not None:
             (folder / "schema").mkdir()
             kinds["rows in PostgreSQL"] = of_rows(SchemaVictim(folder / "schema", server))

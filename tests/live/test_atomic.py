@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from support.interrupted import survive_faults
+from support.interrupted import Fault, Injector, survive_faults
 from support.playable import made, playable
 
 import structured_bandits as sb
@@ -54,6 +54,28 @@ def test_a_fault_at_any_place_leaves_the_agent_as_it_was(kind: str) -> None:
         order = "drawn" if number % 3 == 2 else "turn"
         tried += survive_faults(made(name, structure), order, most, seed=number)
     assert tried >= 40 * most * len(names)
+
+
+@pytest.mark.parametrize("name", ["SUCB", "SAE", "UCBV", "Guarded"])
+def test_a_refused_call_changes_nothing_even_if_its_undoing_is_interrupted(name: str) -> None:
+    policy, tried = made(name, TABLE), 0
+    agent = sb.Agent(policy, seed=3)
+    agent.learn([30, 20, 40], [10, 8, 9], [10, 8, 9])
+    agent.tell(agent.ask(5)[2].id, 1.0)
+    before = agent.to_json()
+    for refused in (
+        lambda agent: agent.tell(99, 1.0),
+        lambda agent: agent.learn([1, 1, 1], [2, 0, 0]),
+    ):
+        counter = Injector(agent)
+        with pytest.raises((sb.DecisionError, sb.RewardError)):
+            counter.play(refused)
+        for place in range(counter.passed):
+            with pytest.raises((Fault, sb.DecisionError, sb.RewardError)):
+                Injector(agent, place).play(refused)
+            assert agent.to_json() == before, place
+        tried += counter.passed
+    assert tried >= 200
 
 
 def test_a_policy_of_a_users_own_is_put_back_too() -> None:

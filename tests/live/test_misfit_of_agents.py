@@ -148,6 +148,21 @@ def test_an_e_value_too_large_for_a_number_is_infinite() -> None:
     assert sb.Agent.from_json(agent.to_json(), agent.policy).misfit == agent.misfit
 
 
+def test_the_e_value_does_not_depend_on_what_was_computed_before() -> None:
+    """Found by attack: a model that one arm's rewards led to was held to be possible for another arm."""
+    with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
+        structure = sb.linear([[1.0], [-1.0]], bounds=(0.0, 1.0))
+    policy = sb.SUCB(structure)
+    agent = sb.Agent(policy)
+    agent.tell(agent.force(0).id, 1.0)
+    restored = sb.Agent.from_json(agent.to_json(), sb.SUCB(structure))
+    for each in (agent, restored):
+        each.tell(
+            each.force(1).id, 0.0
+        )  # only the coefficient 0 has such a mean, and it never pays
+        assert each.log_e_value == math.inf
+
+
 def test_for_people_tiny_numbers_are_round() -> None:
     """The p-value here is 4e-118 and the first interval begins at 4e-7; the API has them as they are."""
     agent = sb.Agent(sb.ModelTS(sb.FiniteStructure([[0.5, 0.3], [0.2, 0.7]])))

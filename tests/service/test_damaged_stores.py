@@ -23,6 +23,7 @@ from support.damage_attacks import (
     bits_of_structure,
     flipped,
     of_bits,
+    of_lengths,
     of_pages,
     of_rows,
     one_bit_of_every_byte,
@@ -69,6 +70,11 @@ def test_no_flipped_bit_of_a_header_or_an_index_passes(victim: FileVictim) -> No
 def test_no_page_that_is_zeroed_or_elsewhere_passes(victim: FileVictim) -> None:
     """Some of these led `verify` from the end of a log back to its beginning, for ever."""
     none_passes(of_pages(victim), 60)
+
+
+def test_no_row_whose_length_is_damaged_passes(victim: FileVictim) -> None:
+    """Found by attack: SQLite asks for the memory, and `verify` ended with a MemoryError."""
+    none_passes(of_lengths(victim), 60)
 
 
 def test_no_row_that_is_deleted_changed_or_doubled_passes(victim: FileVictim) -> None:

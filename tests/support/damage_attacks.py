@@ -244,6 +244,21 @@ def damaged_pages(content: bytes) -> list[bytes]:
     return [each for each in found if each != content]
 
 
+def with_endless_rows(content: bytes) -> list[bytes]:
+    """Return the store with the length of each row and of each entry of an index far beyond the file."""
+    found = []
+    for start in range(0, len(content), PAGE):
+        header = start or 100
+        if content[header] not in (2, 5, 10, 13):  # the rest of a long row
+            continue
+        cells = header + (8 if content[header] in (10, 13) else 12)
+        for place in range(cells, cells + 2 * int.from_bytes(content[header + 3 : header + 5]), 2):
+            at = start + int.from_bytes(content[place : place + 2])
+            at += 4 * (content[header] in (2, 5))  # the number of the page below comes first
+            found.append(content[:at] + b"\xff" * 8 + content[at + 8 :])
+    return found
+
+
 # --- rows
 
 
@@ -320,6 +335,14 @@ def of_pages(victim: FileVictim) -> list[tuple[str, Callable[[], str]]]:
     return [
         (f"pages, case {number}", partial(victim.try_bytes, content))
         for number, content in enumerate(damaged_pages(victim.whole))
+    ]
+
+
+def of_lengths(victim: FileVictim) -> list[tuple[str, Callable[[], str]]]:
+    """Return the attempts of damaging the lengths of rows."""
+    return [
+        (f"lengths, case {number}", partial(victim.try_bytes, content))
+        for number, content in enumerate(with_endless_rows(victim.whole))
     ]
 
 

@@ -75,6 +75,7 @@ def script(agent: Any) -> Iterator[Callable[[Any], Any]]:
         pulls = rewards.integers(1, 40, arms)
         yield lambda agent, pulls=pulls: agent.learn(pulls, pulls // 3, pulls // 3)
         yield lambda agent, pulls=pulls: agent.take_over(pulls, pulls // 2, pulls // 2)
+    yield lambda agent: agent.switch(sb.KLUCB(arms))
 
 
 def survive_faults(policy: Any, order: str, most: int, seed: int) -> int:

@@ -65,7 +65,11 @@ def atomic(method: Method) -> Method:
             agent._unsolved += unsolved_here() - unsolved
             return answer
         except BaseException:
-            before.restore(agent)
+            try:
+                before.restore(agent)
+            except BaseException:  # interrupted in its turn, as by Ctrl-C
+                before.restore(agent)
+                raise
             raise
         finally:
             agent._changing = False
@@ -91,7 +95,7 @@ class Checkpoint:
         agent._pending.mark()
 
     def restore(self, agent: Agent) -> None:
-        """Undo all that was changed since."""
+        """Undo all that was changed since; that may be begun again if it is interrupted."""
         for name, value in zip(FIELDS, self.fields, strict=True):
             setattr(agent, name, value)
         _write(agent._own_arrays, self.arrays)

@@ -30,8 +30,9 @@ VERTICES = 8  # of each piece, between which models of the grid lie
 class PieceModels:
     """The models of some polytopes. Plain Python only, since programs are solved.
 
-    `witness` are the means of the likeliest model found last. It saves looks that change nothing
-    (`seen_before`) and has no influence on any number, so threads may share it.
+    `witness` are the means of the likeliest model found last, as the structure has them: a mean that no
+    reward can have excludes whatever its arm pays. It saves looks that change nothing (`seen_before`)
+    and has no influence on any number, so threads may share it.
     """
 
     compiles: ClassVar[bool] = False
@@ -107,7 +108,9 @@ def highest_likelihood(piece: Polytope, scale: RewardScale, counts: Counts) -> H
         if better is None:  # as good as numbers allow
             break
         x = better
-    return Highest(bound, _possible_means(inside, x, scale))
+    means = piece.means(x)  # of arms that nobody has pulled, the model may have impossible ones
+    means[pulled] = _possible_means(inside, x, scale)[pulled]
+    return Highest(bound, means)
 
 
 def _surely_highest(far: Solution, slope: Floats, piece: Polytope) -> float:

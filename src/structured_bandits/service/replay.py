@@ -319,11 +319,24 @@ def _compared(life: Life, saved: Life, exact: bool) -> list[str]:
     ]
 
 
+def _out(life: Life) -> list[tuple[int, int]]:
+    """Return the decisions that are out, with their arms; of a batch its first one and each arm.
+
+    The row of a batch holds counts alone, so arms that are taken as logged are in another order.
+    """
+    firsts = {
+        decision: first
+        for first, size in life.batches.items()
+        for decision in range(first, first + size)
+    }
+    return sorted((firsts.get(one.id, one.id), one.arm) for one in life.agent.pending)
+
+
 def _facts(life: Life, exact: bool) -> dict[str, Any]:
     counted = {
         "pulls": life.agent.pulls.tolist(),
         "sums": life.agent.sums.tolist(),
-        "what is out": [tuple(one)[:2] for one in life.agent.pending],
+        "what is out": _out(life),
         "what is held": life.held,
     }
     return {**counted, "the state": saved_content(life)} if exact else counted

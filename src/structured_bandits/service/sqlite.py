@@ -36,8 +36,9 @@ from structured_bandits.service.store import (
 )
 from structured_bandits.service.tables import PerThread, Rows, TableStore, Work
 
-#: What reading raises; the words of SQLite may quote damaged text that is no UTF-8.
-UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+#: What reading raises; the words of SQLite may quote damaged text that is no UTF-8, and a damaged length
+#: of a row may ask for more memory than there is.
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError, MemoryError)
 #: What SQLite says of the machine and not of the file: all other errors of reading are damage.
 OF_THE_MACHINE = {
     sqlite3.SQLITE_PERM,
@@ -80,9 +81,9 @@ class SqliteStore(TableStore):
         try:
             with store_errors(self.path):  # no database, or no room for one
                 return self._claimed()
-        except UnicodeDecodeError as error:
+        except (UnicodeDecodeError, MemoryError) as error:
             self.close()
-            raise StoreError(f"{self.path}: {error}") from error
+            raise self._explained(error) from error
         except BaseException:
             self.close()  # or nobody could try again
             raise
@@ -208,8 +209,9 @@ class SqliteStore(TableStore):
                 connection.execute("ROLLBACK")
             if isinstance(error, sqlite3.IntegrityError):
                 raise ContradictionError(f"{self.path}: {error}") from error
-            if isinstance(error, (sqlite3.Error, OverflowError)):
-                raise StoreError(f"{self.path}: it cannot be written: {error}") from error
+            if isinstance(error, (sqlite3.Error, OverflowError, MemoryError)):
+                said = said_by_sqlite(error)
+                raise StoreError(f"{self.path}: it cannot be written: {said}") from error
             raise
 
     def _write_sealed(self, connection: sqlite3.Connection, work: Work) -> None:
@@ -246,8 +248,7 @@ class SqliteStore(TableStore):
     def _explained(self, error: Exception) -> StoreError:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
         kind = StoreError if code & 0xFF in OF_THE_MACHINE else DamagedError
-        said = said_by_sqlite(error) if isinstance(error, sqlite3.Error) else str(error)
-        return kind(f"{self.where}: {said}")
+        return kind(f"{self.where}: {said_by_sqlite(error)}")
 
     def _own_faults(self) -> list[str]:
         return [*self._of_header, *faults_of(self._rows)]
@@ -258,8 +259,9 @@ class SqliteStore(TableStore):
             raise StoreError(f"{self.path}: it is not open for writing")
         try:
             build_indexes(self._writer)
-        except sqlite3.Error as error:
-            raise DamagedError(f"{self.path}: its indexes cannot be made anew: {error}") from error
+        except UNREADABLE as error:
+            said = said_by_sqlite(error)
+            raise DamagedError(f"{self.path}: its indexes cannot be made anew: {said}") from error
 
 
 def _reading(connection: sqlite3.Connection) -> Callable[[str], Rows]:

@@ -26,8 +26,10 @@ REMEDIES = {
 }
 
 
-def said_by_sqlite(error: sqlite3.Error) -> str:
-    """Return what SQLite says and, where that is known, what to do."""
+def said_by_sqlite(error: BaseException) -> str:
+    """Return what SQLite or Python says of a file and, where that is known, what to do."""
+    if isinstance(error, MemoryError):  # which says nothing
+        return "reading it takes more memory than there is, as where the length of a row is damaged"
     code = (
         getattr(error, "sqlite_errorcode", 0) & 0xFF
     )  # what is above says more than we tell apart
