@@ -10,13 +10,13 @@ import asyncio
 import time
 from typing import Any
 
-from structured_bandits.service.auth import Tokens, new_token
-from structured_bandits.service.guard import Guard
-from structured_bandits.service.hosts import Hosts, Proxies
-from structured_bandits.service.limits import BodyLimit, Buckets
-from structured_bandits.service.metrics import Metrics, ServerReading
-from structured_bandits.service.middleware import protected
-from structured_bandits.service.watch import Watch
+from structured_bandits.service.http.authentication import Guard
+from structured_bandits.service.http.limits import BodyLimit, Buckets
+from structured_bandits.service.http.middleware import protected
+from structured_bandits.service.http.request_metrics import Watch
+from structured_bandits.service.http.trusted_hosts import Hosts, Proxies
+from structured_bandits.service.running.metrics import Metrics, ServerReading
+from structured_bandits.service.running.tokens import Tokens, new_token
 
 REQUESTS, ROUNDS = 20_000, 5
 TEXT, TOKEN = new_token("benchmark", "ask")

@@ -11,10 +11,10 @@ import random
 import sys
 from pathlib import Path
 
-from structured_bandits.service.keeper import MOST_COST
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.spec import read_spec
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.experiment.spec import read_spec
+from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.running.registry import MOST_COST
+from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.wire import Ask, Reward
 
 ROWS = 2_000  # in a transaction

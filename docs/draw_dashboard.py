@@ -12,13 +12,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from structured_bandits.service.api import application
-from structured_bandits.service.clock import Clock
-from structured_bandits.service.for_pages import OwnerForPages
-from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.pages.routes import page_routes
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.http.api import application
+from structured_bandits.service.http.trusted_hosts import Hosts
+from structured_bandits.service.running.clock import Clock
+from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.ui.for_pages import OwnerForPages
+from structured_bandits.service.ui.pages.routes import page_routes
 from structured_bandits.wire import Ask, Reward
 
 DOCS = Path(__file__).parent

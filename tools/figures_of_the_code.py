@@ -167,8 +167,8 @@ try:
     from structured_bandits.service.http.api import application
     from structured_bandits.service.http.trusted_hosts import Hosts
 except ModuleNotFoundError:
-    from structured_bandits.service.api import application
-    from structured_bandits.service.hosts import Hosts
+    from structured_bandits.service.http.api import application
+    from structured_bandits.service.http.trusted_hosts import Hosts
 from support.asgi import answer, scope_of
 from support.owned import Shop
 from support.service_process import SHOP

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from structured_bandits.service import problems
-from structured_bandits.service.endpoints import ENDPOINTS, ONE, Endpoint
+from structured_bandits.service.http import problems
+from structured_bandits.service.http.endpoints import ENDPOINTS, ONE, Endpoint
 from structured_bandits.wire import Answer, Request
 
 PAGE = Path(__file__).parent.parent / "docs" / "http.md"

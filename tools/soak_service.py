@@ -62,7 +62,7 @@ from support.service_load import MANY
 from support.siege import Findings
 from tqdm import tqdm
 
-from structured_bandits.service.writer import MOST_QUEUED
+from structured_bandits.service.store.writer import MOST_QUEUED
 from structured_bandits.sources import SOURCES_HASH
 
 HOUR = 60.0  # minutes for which the numbers of rounds below are meant

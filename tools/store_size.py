@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.wire import Ask, Reward
 
 DECISIONS = 50_000

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from structured_bandits.complaints import Complaint
-from structured_bandits.service.explorer.command import explore
+from structured_bandits.service.ui.explorer.command import explore
 from structured_bandits.text_tables import table_text
 
 if TYPE_CHECKING:
-    from structured_bandits.service.owner import Owner
+    from structured_bandits.service.running.commands import Owner
 
 STORE = click.option(
     "--store",
@@ -78,7 +78,8 @@ def serve(
     FILES are experiments: TOML files with a structure and a policy, named after the files. Those that
     are in the store already go on where they were. The dashboard is at the address that is printed.
     """
-    from structured_bandits.service.hosts import check_exposure
+    from structured_bandits.service.experiment.spec import checked_name, read_spec
+    from structured_bandits.service.http.trusted_hosts import check_exposure
     from structured_bandits.service.logs import set_up_logs
     from structured_bandits.service.server import (
         Address,
@@ -87,7 +88,6 @@ def serve(
         run,
         take_over,
     )
-    from structured_bandits.service.spec import checked_name, read_spec
 
     set_up_logs()
     specs = [(checked_name(file.stem), read_spec(file)) for file in files]
@@ -109,7 +109,7 @@ def serve(
 def _unless_owned(otherwise: str) -> Iterator[None]:
     """If another process owns the store, say what to do then, with an exit code of its own."""
     from structured_bandits.service.server import OWNED_ELSEWHERE
-    from structured_bandits.service.store import OwnedElsewhereError
+    from structured_bandits.service.store.contract import OwnedElsewhereError
 
     try:
         yield
@@ -121,7 +121,7 @@ def _unless_owned(otherwise: str) -> Iterator[None]:
 @contextmanager
 def _owned(store: str, otherwise: str) -> Iterator[Owner]:
     """Own a store for a moment, where no server does; `otherwise` is what to do if one does."""
-    from structured_bandits.service.owner import Owner
+    from structured_bandits.service.running.commands import Owner
     from structured_bandits.service.server import open_store
 
     with _unless_owned(otherwise):
@@ -204,9 +204,9 @@ def verify(names: tuple[str, ...], store: str, decisions: bool) -> None:
     The exit code is 0 if all is well, 1 if
     something differs, and 2 if not everything can be checked here, because other code has written it.
     """
-    from structured_bandits.service.checking import check_store, exit_code
     from structured_bandits.service.server import open_store
-    from structured_bandits.service.store import DamagedError
+    from structured_bandits.service.store.checking import check_store, exit_code
+    from structured_bandits.service.store.contract import DamagedError
 
     verdicts = []
     try:
@@ -226,8 +226,8 @@ def verify(names: tuple[str, ...], store: str, decisions: bool) -> None:
 @STORE
 def backup(target: Path, store: str) -> None:
     """Copy the store, in use or not, into the new file TARGET, and check the copy."""
-    from structured_bandits.service.copies import back_up
     from structured_bandits.service.server import open_store
+    from structured_bandits.service.store.copies import back_up
 
     rows = back_up(open_store(store, readonly=True), target)
     click.echo(f"{target}: {rows:,} rows, checked")
@@ -242,7 +242,7 @@ def restore(source: Path, store: str) -> None:
     Each experiment begins a new version with all rewards of the backup, so that decisions which were
     handed out after it are never confused with new ones.
     """
-    from structured_bandits.service.copies import bring_back
+    from structured_bandits.service.store.copies import bring_back
 
     for line in bring_back(source, Path(store)):
         click.echo(line)
@@ -257,8 +257,8 @@ def export(target: Path, names: tuple[str, ...], store: str) -> None:
 
     NAMES are experiments; without any, the decisions of all are written.
     """
-    from structured_bandits.service.export import export as write
     from structured_bandits.service.server import open_store
+    from structured_bandits.service.store.export import export as write
 
     count = write(open_store(store, readonly=True), names, target)
     click.echo(f"{target}: {count:,} decisions")
@@ -269,7 +269,7 @@ def export(target: Path, names: tuple[str, ...], store: str) -> None:
 @STORE
 def archive(folder: Path, store: str) -> None:
     """Move the logs of closed versions out of the store, into Parquet files in FOLDER."""
-    from structured_bandits.service.archive import archive as move
+    from structured_bandits.service.store.archive import archive as move
 
     with _owned(store, "End it first, and start it again afterwards.") as owner:
         made = move(owner.store, folder)

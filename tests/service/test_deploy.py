@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from structured_bandits.service import limits, patience
-from structured_bandits.service.metrics import (
+from structured_bandits.service.http import limits
+from structured_bandits.service.http import slow_clients as patience
+from structured_bandits.service.running.metrics import (
     ArmReading,
     ExperimentReading,
     Metrics,

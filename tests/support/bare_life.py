@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.service.choosing import Choice, Wanted, choices_of
-from structured_bandits.service.events import Event
-from structured_bandits.service.life import Life
-from structured_bandits.service.spec import Spec, build_spec
+from structured_bandits.service.experiment.choosing import Choice, Wanted, choices_of
+from structured_bandits.service.experiment.events import Event
+from structured_bandits.service.experiment.experiment_state import Life
+from structured_bandits.service.experiment.spec import Spec, build_spec
 
 
 class NoPast:

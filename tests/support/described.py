@@ -29,12 +29,12 @@ from schemathesis.specs.openapi.checks import (
 from support.owned import TABLE, Time, in_memory
 from support.serving import serving
 
-from structured_bandits.service.api import application
-from structured_bandits.service.endpoints import ENDPOINTS
-from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.openapi import description
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.http.api import application
+from structured_bandits.service.http.endpoints import ENDPOINTS
+from structured_bandits.service.http.openapi import description
+from structured_bandits.service.http.trusted_hosts import Hosts
+from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.store.sqlite import SqliteStore
 
 LABELS = [endpoint.label.replace(" ", "_") for endpoint in ENDPOINTS]
 TAKING = [  # with which something can be wrong

@@ -15,11 +15,11 @@ from support.bare_life import NoPast
 from support.service_process import MEANS, SHOP, Client, ServiceProcess
 from support.siege import Findings
 
-from structured_bandits.service.choosing import Wanted
-from structured_bandits.service.life import Life
-from structured_bandits.service.replay import code_here
-from structured_bandits.service.saved_life import saved_content
-from structured_bandits.service.spec import build_spec
+from structured_bandits.service.experiment.choosing import Wanted
+from structured_bandits.service.experiment.experiment_state import Life
+from structured_bandits.service.experiment.replay import code_here
+from structured_bandits.service.experiment.saved_state import saved_content
+from structured_bandits.service.experiment.spec import build_spec
 
 SHOPS = "/v1/experiments/shop"
 AT_ONCE = 200  # decisions that a client has out

@@ -16,11 +16,11 @@ from typing import Any
 import uvicorn
 from support.naive_service import DRINKS, Running, naive_service
 
-from structured_bandits.service.api import application
-from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.owner import Owner
+from structured_bandits.service.http.api import application
+from structured_bandits.service.http.trusted_hosts import Hosts
+from structured_bandits.service.running.commands import Owner
 from structured_bandits.service.server import Address, listen
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.store.sqlite import SqliteStore
 
 POLICIES: dict[str, dict[str, Any]] = {
     "SUCB": {"kind": "SUCB", "alpha": 0.5},

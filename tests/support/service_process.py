@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import structured_bandits
-from structured_bandits.service.checking import check_store
-from structured_bandits.service.replay import Verdict
+from structured_bandits.service.experiment.replay import Verdict
 from structured_bandits.service.server import open_store
+from structured_bandits.service.store.checking import check_store
 
 SOURCES = str(Path(structured_bandits.__file__).parents[1])
 PATIENCE = 300.0  # seconds in which a process must answer or end; usually one is enough

@@ -15,18 +15,18 @@ from typing import Any
 
 from structured_bandits.errors import MissingExtraError, ParameterError
 from structured_bandits.extras import needs
-from structured_bandits.service.api import application, require
-from structured_bandits.service.explorer.routes import Frame, explorer_routes
-from structured_bandits.service.for_pages import OwnerForPages
-from structured_bandits.service.hosts import Hosts, Proxies, check_exposure
+from structured_bandits.service.http.api import application, require
+from structured_bandits.service.http.problems import Conflict
+from structured_bandits.service.http.slow_clients import ImpatientProtocol
+from structured_bandits.service.http.trusted_hosts import Hosts, Proxies, check_exposure
 from structured_bandits.service.logs import log
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.pages.routes import bar, page_routes, refusal
-from structured_bandits.service.patience import ImpatientProtocol
-from structured_bandits.service.problems import Conflict
-from structured_bandits.service.served import Served
-from structured_bandits.service.sqlite import SqliteStore
-from structured_bandits.service.store import OwnedElsewhereError, Store
+from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.running.running_experiment import Served
+from structured_bandits.service.store.contract import OwnedElsewhereError, Store
+from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.ui.explorer.routes import Frame, explorer_routes
+from structured_bandits.service.ui.for_pages import OwnerForPages
+from structured_bandits.service.ui.pages.routes import bar, page_routes, refusal
 from structured_bandits.structures.base import Structure
 from structured_bandits.wire import Carry, NewVersion
 
@@ -55,7 +55,7 @@ class Address:
 def open_store(where: str, readonly: bool = False) -> Store:
     """Return the store with a name: a file, or the address of a PostgreSQL database."""
     if where.startswith(("postgresql://", "postgres://")):
-        from structured_bandits.service.postgres import PostgresStore
+        from structured_bandits.service.store.postgres import PostgresStore
 
         return PostgresStore(where, readonly)
     return SqliteStore(Path(where), readonly)

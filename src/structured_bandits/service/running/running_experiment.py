@@ -1,0 +1,116 @@
+"""An experiment in memory: the version that is asked, and those that still wait for rewards."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+
+from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.service.experiment.experiment_state import Life
+from structured_bandits.service.experiment.spec import Spec, build_spec
+from structured_bandits.service.http.problems import NotFound
+from structured_bandits.service.store.contract import ExperimentRow, Store, StoreError, VersionRow
+from structured_bandits.service.store.log_index import PastOf
+
+#: As `public_id` writes them, and in no other way: without zeros before the number.
+ID = re.compile(r"([0-9a-f]{12})-(?:p([1-9][0-9]{0,17})|(0|[1-9][0-9]{0,17}))")
+
+
+def new_uid() -> str:
+    """Return the name of a version that no other has, in any database."""
+    return secrets.token_hex(6)
+
+
+class Place(NamedTuple):
+    """A decision, found: the version and its number there."""
+
+    version: Version
+    decision: int
+
+
+@dataclass
+class Version:
+    """A version: what the store says of it, and its state unless it is closed."""
+
+    row: VersionRow
+    past: PastOf
+    life: Life | None
+    cost: float = 0.0  # seconds that a restart would take to replay what follows the last snapshot
+    snapshot_cost: float = 0.0  # seconds that the last snapshot took
+    snapshot_at: int | None = None
+    replay_seconds: float | None = None
+
+    @property
+    def uid(self) -> str:
+        """What the ids of its decisions begin with."""
+        return self.row.uid
+
+
+@dataclass
+class Served:
+    """An experiment."""
+
+    row: ExperimentRow
+    versions: list[Version] = field(default_factory=list)  # oldest first
+    warnings: list[str] = field(default_factory=list)  # of the last restart
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.row.name
+
+    @property
+    def current(self) -> Version:
+        """The version that is asked."""
+        return self.versions[-1]
+
+    def is_whole(self) -> bool:
+        """Return whether there is a version that can be asked."""
+        return bool(self.versions) and self.current.life is not None
+
+    @property
+    def life(self) -> Life:
+        """The state of the version that is asked."""
+        life = self.current.life
+        assert life is not None  # the current version is never closed
+        return life
+
+    def find(self, public_id: str) -> Place:
+        """Return the decision with a public id; raises NotFound."""
+        form = ID.fullmatch(public_id)
+        for version in self.versions:
+            if form and version.uid == form[1]:
+                return Place(version, int(form[3]) if form[3] else -int(form[2]))
+        raise NotFound(f"There is no decision {public_id!r} in the experiment {self.name!r}.")
+
+    def find_key(self, key: str) -> Place:
+        """Return the decision that was asked for with a key, in the newest version that knows it."""
+        for version in reversed(self.versions):
+            event = version.past.by_key(key)
+            if event is None:
+                continue
+            if event.kind != "ask" or event.n != 1 or event.decision is None:
+                raise NotFound(
+                    f"The key {key!r} is not that of an ask for one decision; name it by its id."
+                )
+            return Place(version, event.decision)
+        raise NotFound(f"Nothing was asked with the key {key!r} in the experiment {self.name!r}.")
+
+
+def spec_of(store: Store, row: VersionRow) -> Spec:
+    """Return the specification of a version: as it was written, with its structure.
+
+    Raises StoreError if it cannot be read any more.
+    """
+    try:
+        plain = msgspec.json.decode(row.spec)
+        plain["structure"] = msgspec.json.decode(store.structure(row.structure))
+        return build_spec(plain)
+    except (StructuredBanditsError, msgspec.MsgspecError, TypeError) as error:
+        raise StoreError(
+            f"version {row.number}: its specification or structure cannot be read: {error}"
+        ) from error
