@@ -21,9 +21,9 @@ from support.owned import Shop
 from support.service_process import SHOP
 
 from structured_bandits.cli import main
+from structured_bandits.service.contract import StoreError
 from structured_bandits.service.running.commands import Owner
-from structured_bandits.service.store.contract import StoreError
-from structured_bandits.service.store.copies import bring_back
+from structured_bandits.service.running.restoring import bring_back
 
 TESTS = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}"}

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.service.experiment.choosing import Choice, Wanted, choices_of
-from structured_bandits.service.experiment.events import Event
 from structured_bandits.service.experiment.experiment_state import Life
 from structured_bandits.service.experiment.spec import Spec, build_spec
+from structured_bandits.service.rows import Event
 
 
 class NoPast:

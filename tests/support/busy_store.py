@@ -20,13 +20,13 @@ from support.owned import NAME, Shop, Time
 from support.told_life import SPEC, play, snapshot
 
 from structured_bandits import wire
+from structured_bandits.service.contract import Store
 from structured_bandits.service.http.api import application
 from structured_bandits.service.http.endpoints import ENDPOINTS, ONE
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.running.commands import Owner
 from structured_bandits.service.server import pages_of
 from structured_bandits.service.store.archive import archive
-from structured_bandits.service.store.contract import Store
 
 LATER = 5_000.0  # seconds after the store was begun at which the service is started again
 PAGES = ("/", f"/experiments/{NAME}", f"/experiments/{NAME}/explore", "/tokens")

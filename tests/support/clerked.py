@@ -19,8 +19,8 @@ from oracles.service_books import UNKNOWN, Book, Books, Judged, Results, Terms
 from support.owned import NAME, Answered, Shop, answered, in_memory
 
 from structured_bandits import wire
+from structured_bandits.service.contract import all_events
 from structured_bandits.service.experiment.accounting import results_of_log
-from structured_bandits.service.store.contract import all_events
 
 #: Tables whose arms overlap, so that versions carry a part of each other.
 TABLES: tuple[dict[str, Any], ...] = (

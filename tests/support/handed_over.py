@@ -15,8 +15,9 @@ from support.bare_life import BareLife
 from support.owned import Shop
 
 from structured_bandits import wire
-from structured_bandits.service.experiment.events import CANCEL, EXPIRE, LATE, TELL, Event
-from structured_bandits.service.store.copies import back_up, bring_back
+from structured_bandits.service.rows import CANCEL, EXPIRE, LATE, TELL, Event
+from structured_bandits.service.running.restoring import bring_back
+from structured_bandits.service.store.copies import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
 
 MODELS = [[0.5, 0.3], [0.3, 0.5]]

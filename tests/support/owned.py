@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from structured_bandits import wire
+from structured_bandits.service.contract import Store
 from structured_bandits.service.experiment.experiment_state import Life
-from structured_bandits.service.experiment.replay import Verdict, verify
+from structured_bandits.service.experiment.replay import Verdict, spec_of, verify
 from structured_bandits.service.http.problems import problem_of
 from structured_bandits.service.running.clock import Clock
 from structured_bandits.service.running.commands import Owner
-from structured_bandits.service.running.running_experiment import spec_of
-from structured_bandits.service.store.contract import Store
 from structured_bandits.service.store.sqlite import SqliteStore
 
 NAME = "shop"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 import threading
 
-from structured_bandits.service.experiment.events import Event
-from structured_bandits.service.store.contract import Changes, StoreError
+from structured_bandits.service.contract import StoreError
+from structured_bandits.service.rows import Changes, Event
 from structured_bandits.service.store.postgres import PostgresStore
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from structured_bandits.service.experiment.events import Event
-from structured_bandits.service.http.problems import Conflict, NotFound
+from structured_bandits.service.refusals import Conflict, NotFound
+from structured_bandits.service.rows import Event
 from structured_bandits.service.running.tokens import Tokens, new_token
 from structured_bandits.wire import (
     Alarm,

@@ -13,12 +13,10 @@ import re
 import secrets
 import sys
 import time
+from collections.abc import MutableMapping
 from typing import Any, TextIO
 
-from structured_bandits.extras import needs
-
-with needs("The service", extra="serve"):
-    from starlette.types import Scope
+Scope = MutableMapping[str, Any]  # of a request, as ASGI has it
 
 LOGGER = "structured_bandits.service"
 _TRACE = "structured_bandits.trace"  # under which a scope remembers its trace id

@@ -15,14 +15,14 @@ from typing import Any
 
 from structured_bandits.errors import MissingExtraError, ParameterError
 from structured_bandits.extras import needs
+from structured_bandits.service.contract import OwnedElsewhereError, Store
 from structured_bandits.service.http.api import application, require
-from structured_bandits.service.http.problems import Conflict
 from structured_bandits.service.http.slow_clients import ImpatientProtocol
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies, check_exposure
 from structured_bandits.service.logs import log
+from structured_bandits.service.refusals import Conflict
 from structured_bandits.service.running.commands import Owner
 from structured_bandits.service.running.running_experiment import Served
-from structured_bandits.service.store.contract import OwnedElsewhereError, Store
 from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.service.ui.explorer.routes import Frame, explorer_routes
 from structured_bandits.service.ui.for_pages import OwnerForPages

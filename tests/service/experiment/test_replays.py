@@ -8,7 +8,7 @@ import pytest
 from support.replayed import accepted, replayed_life
 
 from structured_bandits.policies.base import POLICIES
-from structured_bandits.service.experiment import events
+from structured_bandits.service import rows as events
 
 SERVED = [name for name in POLICIES if name != "Guarded"]
 KINDS = {value for name, value in vars(events).items() if name.isupper() and type(value) is str}

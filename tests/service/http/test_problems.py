@@ -11,8 +11,9 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits import wire
+from structured_bandits.service import refusals
+from structured_bandits.service.contract import StoreError
 from structured_bandits.service.http import problems
-from structured_bandits.service.store.contract import StoreError
 
 
 def caught(action: Any) -> Exception:
@@ -55,53 +56,53 @@ def test_a_reward_outside_the_range_is_refused() -> None:
 def test_a_bug_says_nothing_of_itself() -> None:
     problem = problems.problem_of(KeyError("sb_secret"))
     assert problem.status == 500
-    assert b"secret" not in problem.body()
+    assert b"secret" not in problems.body_of(problem)
 
 
 def test_what_a_store_says_is_for_the_log() -> None:
     error = StoreError("postgresql://bandits:sb_secret@db.test cannot be reached")
     problem = problems.problem_of(error)
     assert (problem.status, problem.detail) == (503, "The store cannot be read now.")
-    assert problem.headers()["retry-after"] == "1"
+    assert problems.headers_of(problem)["retry-after"] == "1"
 
 
 def test_a_long_value_is_not_sent_back_whole() -> None:
-    assert len(problems.Refused("x" * 10**6).body()) < 5_000
+    assert len(problems.body_of(refusals.Refused("x" * 10**6))) < 5_000
 
 
 def test_a_problem_stays_what_it_is() -> None:
-    gone = problems.NotFound("There is no experiment 'tea'.")
+    gone = refusals.NotFound("There is no experiment 'tea'.")
     assert problems.problem_of(gone) is gone
 
 
 def test_the_body_is_the_record_of_the_contract() -> None:
-    conflict = problems.Conflict("Decision 'a-1' has the reward 1.0.", recorded=1.0)
-    record = msgspec.json.decode(conflict.body(), type=wire.Problem)
+    conflict = refusals.Conflict("Decision 'a-1' has the reward 1.0.", recorded=1.0)
+    record = msgspec.json.decode(problems.body_of(conflict), type=wire.Problem)
     assert record.status == 409
     assert record.recorded == 1.0
     assert record.detail == "Decision 'a-1' has the reward 1.0."
     assert record.type.endswith("conflict")
-    assert "recorded" in json.loads(problems.NotFound("No.").body())
+    assert "recorded" in json.loads(problems.body_of(refusals.NotFound("No.")))
 
 
 @pytest.mark.parametrize(
     ("problem", "name", "value"),
     [
-        (problems.Unavailable("Wait.", retry_after=0.01), "retry-after", "1"),
+        (refusals.Unavailable("Wait.", retry_after=0.01), "retry-after", "1"),
         (problems.TooMany("Wait.", retry_after=2.1), "retry-after", "3"),
         (problems.Unauthorised("No."), "www-authenticate", 'Bearer realm="structured-bandits"'),
         (problems.TooLarge("No."), "connection", "close"),
         (problems.TooSlow("No."), "connection", "close"),
         (problems.problem_of_status(405, "No.", allow="GET"), "allow", "GET"),
-        (problems.Refused("No."), "content-type", "application/problem+json"),
+        (refusals.Refused("No."), "content-type", "application/problem+json"),
     ],
 )
-def test_headers_say_what_to_do(problem: problems.HttpProblem, name: str, value: str) -> None:
-    assert problem.headers()[name] == value
+def test_headers_say_what_to_do(problem: refusals.Refusal, name: str, value: str) -> None:
+    assert problems.headers_of(problem)[name] == value
 
 
 def test_statuses_of_the_framework_are_problems_too() -> None:
-    assert isinstance(problems.problem_of_status(404, "No."), problems.NotFound)
+    assert isinstance(problems.problem_of_status(404, "No."), refusals.NotFound)
     assert problems.problem_of_status(418, "No.").status == 500
 
 

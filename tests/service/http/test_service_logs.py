@@ -15,9 +15,9 @@ from structured_bandits.service import logs
 from structured_bandits.service.http.authentication import caller_of
 from structured_bandits.service.http.limits import Buckets
 from structured_bandits.service.http.middleware import protected
-from structured_bandits.service.http.problems import NotFound
 from structured_bandits.service.http.request_metrics import ENDPOINT
 from structured_bandits.service.http.trusted_hosts import Hosts
+from structured_bandits.service.refusals import NotFound
 from structured_bandits.service.running.metrics import Metrics, ServerReading
 from structured_bandits.service.running.tokens import Tokens, new_token
 

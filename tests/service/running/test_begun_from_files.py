@@ -10,9 +10,8 @@ import pytest
 from support.owned import TABLE, Shop
 
 from structured_bandits.errors import FileFormatError
-from structured_bandits.service.experiment.replay import verify
+from structured_bandits.service.experiment.replay import spec_of, verify
 from structured_bandits.service.experiment.spec import read_spec
-from structured_bandits.service.running.running_experiment import spec_of
 from structured_bandits.service.server import begin_experiments
 
 SPEC: dict[str, Any] = {"structure": TABLE, "policy": {"kind": "SAE"}, "horizon": 10_000}

@@ -11,8 +11,9 @@ import pytest
 from support.owned import NAME, Shop
 
 from structured_bandits import wire
+from structured_bandits.service.contract import StoreError, all_events
+from structured_bandits.service.rows import ARCHIVED
 from structured_bandits.service.store.archive import archive, read_archive
-from structured_bandits.service.store.contract import ARCHIVED, StoreError, all_events
 
 SPEC = {
     "structure": {"kind": "finite", "means": [[0.7, 0.3], [0.2, 0.6]], "arms": ["tea", "coffee"]},

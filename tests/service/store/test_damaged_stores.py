@@ -35,9 +35,9 @@ from support.told_life import SPEC, play, snapshot
 
 from structured_bandits import wire
 from structured_bandits.cli import main
+from structured_bandits.service.contract import StoreError
 from structured_bandits.service.experiment import replay
 from structured_bandits.service.running.alarms import alarms_of
-from structured_bandits.service.store.contract import StoreError
 from structured_bandits.service.store.postgres import PostgresStore
 from structured_bandits.service.store.sqlite import SqliteStore
 

@@ -14,7 +14,7 @@ from support.rival_attacks import OWNED_ELSEWHERE
 from support.service_process import PATIENCE, SHOP, SOURCES, ServiceProcess
 from support.told_life import SPEC, play
 
-from structured_bandits.service.store.contract import OwnedElsewhereError, StoreError
+from structured_bandits.service.contract import OwnedElsewhereError, StoreError
 from structured_bandits.service.store.copies import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
 

@@ -19,9 +19,9 @@ import pytest
 import support.owner_process
 from support.postgres_server import PASSWORD, Server
 
-from structured_bandits.service.experiment.events import Event
+from structured_bandits.service.contract import OwnedElsewhereError, StoreError
+from structured_bandits.service.rows import Changes, Event
 from structured_bandits.service.store import statements as sql
-from structured_bandits.service.store.contract import Changes, OwnedElsewhereError, StoreError
 from structured_bandits.service.store.postgres import PostgresStore
 from structured_bandits.service.store.postgres_connections import Address, DurabilityWarning
 from structured_bandits.service.store.postgres_statements import own

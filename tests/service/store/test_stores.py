@@ -16,21 +16,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.postgres_server import find_postgres
 
-from structured_bandits.service.experiment.events import Event, damages, first_link, link
-from structured_bandits.service.store import statements as sql
-from structured_bandits.service.store.contract import (
+from structured_bandits.service.contract import PAGE, OwnedElsewhereError, StoreError, all_events
+from structured_bandits.service.rows import (
     ARCHIVED,
     CLOSED,
-    PAGE,
     Changes,
+    Event,
     ExperimentRow,
-    OwnedElsewhereError,
     Saved,
-    StoreError,
     TokenRow,
     VersionRow,
-    all_events,
+    damages,
+    first_link,
+    link,
 )
+from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.postgres import PostgresStore
 from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.service.store.tables import TableStore

@@ -15,8 +15,8 @@ from support.told_life import SPEC, play, snapshot
 from structured_bandits.policies import sae
 from structured_bandits.service.experiment import replay
 from structured_bandits.service.experiment.replay import Verdict
+from structured_bandits.service.running.restoring import bring_back
 from structured_bandits.service.store.checking import check_store, exit_code
-from structured_bandits.service.store.copies import bring_back
 from structured_bandits.service.store.sqlite import SqliteStore
 
 OLD, OLDER = "0123456789abcdef", "fedcba9876543210"

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from support.service_states import NAMES, alarmed, arm, busy, fresh
 
-from structured_bandits.service.experiment import events
-from structured_bandits.service.experiment.events import Event
+from structured_bandits.service import rows as events
+from structured_bandits.service.rows import Event
 from structured_bandits.service.ui.pages.curves import curves, last_at_each_time, lately
 from structured_bandits.service.ui.pages.first_steps import possible_reward
 from structured_bandits.service.ui.pages.log_lines import in_words

@@ -14,10 +14,10 @@ from starlette.applications import Starlette
 from support.asgi import Reply, answer, scope_of
 from support.service_states import FakeOwner, alarmed, busy, fresh
 
-from structured_bandits.service.experiment.events import Event
 from structured_bandits.service.http.authentication import COOKIE, Guard
-from structured_bandits.service.http.problems import Unavailable
 from structured_bandits.service.http.trusted_hosts import Hosts
+from structured_bandits.service.refusals import Unavailable
+from structured_bandits.service.rows import Event
 from structured_bandits.service.running.tokens import new_token
 from structured_bandits.service.ui.pages.routes import page_routes
 from structured_bandits.wire import Alarm, Park

@@ -10,10 +10,10 @@ import numpy as np
 from structured_bandits.misfit.build import misfit_test
 from structured_bandits.misfit.e_value import log_e_of_chosen
 from structured_bandits.protocol import Seen
-from structured_bandits.service.experiment import events as kinds
-from structured_bandits.service.experiment.events import Event
+from structured_bandits.service import rows as kinds
 from structured_bandits.service.experiment.experiment_state import Life, Results
 from structured_bandits.service.experiment.spec import Spec
+from structured_bandits.service.rows import Event
 
 SINGLE = (kinds.TELL, kinds.EXPIRE, kinds.LATE)
 MANY = (kinds.LEARN, kinds.RESULTS, kinds.CARRY, kinds.FORWARD)

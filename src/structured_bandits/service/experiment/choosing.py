@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from structured_bandits.live.agent import Agent
 from structured_bandits.live.available import allowed_arms
 from structured_bandits.service.experiment.assignment import Shares, place_of
-from structured_bandits.service.experiment.events import Event, body_of
 from structured_bandits.service.experiment.spec import Spec
+from structured_bandits.service.rows import Event, body_of
 
 PLAN, CONTROL, AUDIT, FALLBACK, PAUSED = "plan", "control", "audit", "fallback", "paused"
 

@@ -20,7 +20,7 @@ from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.live.agent import Agent
 from structured_bandits.live.available import allowed_arms
 from structured_bandits.live.results import checked_reward
-from structured_bandits.service.experiment import events as kinds
+from structured_bandits.service import rows as kinds
 from structured_bandits.service.experiment.ask_times import AskTimes
 from structured_bandits.service.experiment.choosing import (
     AUDIT,
@@ -35,10 +35,10 @@ from structured_bandits.service.experiment.choosing import (
     pulls_of,
     wanted_of,
 )
-from structured_bandits.service.experiment.events import Event, body_of, first_link, link, public_id
 from structured_bandits.service.experiment.history import History
 from structured_bandits.service.experiment.spec import Spec
-from structured_bandits.service.http.problems import Conflict, NotFound, Refused
+from structured_bandits.service.refusals import Conflict, NotFound, Refused
+from structured_bandits.service.rows import Event, body_of, first_link, link, public_id
 from structured_bandits.wire import HistoryPoint
 
 MOST_SETTLED = 1_000  # decisions in one transaction, so that nobody waits long behind them

@@ -13,23 +13,24 @@ import platform
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 import structured_bandits
-from structured_bandits.errors import FileFormatError
-from structured_bandits.service.experiment import events as kinds
-from structured_bandits.service.experiment.events import Damage, Event, damages, first_link
+from structured_bandits.errors import FileFormatError, StructuredBanditsError
+from structured_bandits.service import rows as kinds
+from structured_bandits.service.contract import KEPT_SNAPSHOTS, Store, StoreError, all_events
 from structured_bandits.service.experiment.experiment_state import DiffersError, Life
 from structured_bandits.service.experiment.saved_state import digest_of, restore_life, saved_content
-from structured_bandits.service.experiment.spec import Spec
-from structured_bandits.service.store.contract import (
+from structured_bandits.service.experiment.spec import Spec, build_spec
+from structured_bandits.service.rows import (
     CLOSED,
-    KEPT_SNAPSHOTS,
+    Damage,
+    Event,
     Saved,
-    Store,
-    StoreError,
     VersionRow,
-    all_events,
+    damages,
+    first_link,
 )
 from structured_bandits.sources import SOURCES_HASH
 
@@ -122,6 +123,21 @@ def life_of(spec: Spec, row: VersionRow, saved: Saved | None) -> Life:
     if digest_of(saved.state) != saved.digest:
         raise FileFormatError("the snapshot is damaged: its hash is another")
     return restore_life(spec, row.uid, saved.state)
+
+
+def spec_of(store: Store, row: VersionRow) -> Spec:
+    """Return the specification of a version: as it was written, with its structure.
+
+    Raises StoreError if it cannot be read any more.
+    """
+    try:
+        plain = msgspec.json.decode(row.spec)
+        plain["structure"] = msgspec.json.decode(store.structure(row.structure))
+        return build_spec(plain)
+    except (StructuredBanditsError, msgspec.MsgspecError, TypeError) as error:
+        raise StoreError(
+            f"version {row.number}: its specification or structure cannot be read: {error}"
+        ) from error
 
 
 def wrote_here(store: Store, row: VersionRow, seq: int) -> bool:

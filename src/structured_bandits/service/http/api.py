@@ -24,13 +24,15 @@ from structured_bandits.service.http.limits import Buckets
 from structured_bandits.service.http.middleware import protected
 from structured_bandits.service.http.openapi import description
 from structured_bandits.service.http.problems import (
-    HttpProblem,
+    body_of,
+    headers_of,
     problem_of,
     problem_of_status,
     send_problem,
 )
 from structured_bandits.service.http.request_metrics import ENDPOINT
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies
+from structured_bandits.service.refusals import Refusal
 from structured_bandits.service.running.commands import Owner
 from structured_bandits.service.running.tokens import Role
 
@@ -169,7 +171,7 @@ def application(
     routes.append(Route("/v1/openapi.json", _described, methods=["GET"]))
     routes.append(Route("/metrics", _metrics_of(owner), methods=["GET"]))
     routes += pages
-    handlers = {HTTPException: _refused, HttpProblem: _said, Exception: _said}
+    handlers = {HTTPException: _refused, Refusal: _said, Exception: _said}
     app = Starlette(routes=routes, exception_handlers=handlers)
     often = {each.endpoint.label: each for each in answering if each.endpoint.label in OFTEN}
     return protected(
@@ -215,5 +217,5 @@ async def _said(request: Request, error: Exception) -> Response:
     return _response(problem_of(error))
 
 
-def _response(problem: HttpProblem) -> Response:
-    return Response(problem.body(), problem.status, problem.headers())
+def _response(problem: Refusal) -> Response:
+    return Response(body_of(problem), problem.status, headers_of(problem))

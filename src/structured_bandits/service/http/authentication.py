@@ -16,13 +16,12 @@ from typing import NamedTuple
 from structured_bandits.extras import needs
 from structured_bandits.service.http.problems import (
     Forbidden,
-    HttpProblem,
     Misdirected,
-    Refused,
     Unauthorised,
     send_problem,
 )
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies, same_origin
+from structured_bandits.service.refusals import Refusal, Refused
 from structured_bandits.service.running.tokens import Role, Token, Tokens, allowed
 
 with needs("The service", extra="serve"):
@@ -130,7 +129,7 @@ class Guard:
 
         try:
             scope[CALLER] = self._caller(scope)
-        except HttpProblem as problem:
+        except Refusal as problem:
             await send_problem(send_carefully, problem)
             return
         await self.app(scope, receive, send_carefully)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from structured_bandits import wire
-from structured_bandits.service.experiment.events import Event
 from structured_bandits.service.http.authentication import Caller
-from structured_bandits.service.http.problems import NotFound, Refused
+from structured_bandits.service.refusals import NotFound, Refused
+from structured_bandits.service.rows import Event
 from structured_bandits.service.running.commands import Owner
 from structured_bandits.service.running.running_experiment import Served
 from structured_bandits.service.running.tokens import Role, Token

@@ -20,13 +20,13 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.service.http.authentication import Caller, caller_of
 from structured_bandits.service.http.problems import (
-    HttpProblem,
     Malformed,
     TooLarge,
     TooMany,
     TooSlow,
     send_problem,
 )
+from structured_bandits.service.refusals import Refusal
 
 with needs("The service", extra="serve"):
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -93,7 +93,7 @@ class BodyLimit:
             late = TooSlow(f"The body did not arrive within {self.most_seconds:g} seconds.")
             await send_problem(send, late)
             return
-        except HttpProblem as problem:
+        except Refusal as problem:
             await send_problem(send, problem)
             return
         await self.app(scope, _then(body, receive), send)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from structured_bandits import wire
 from structured_bandits.service.experiment.choosing import choices_of
-from structured_bandits.service.experiment.events import Event
 from structured_bandits.service.experiment.experiment_state import Life
+from structured_bandits.service.rows import Event
 
 
 def asked_answer(life: Life, event: Event, repeated: bool = False) -> wire.Asked:

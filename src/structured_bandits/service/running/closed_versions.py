@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from structured_bandits.service.experiment.events import EXPIRE, TELL, Event, public_id
-from structured_bandits.service.http.problems import Conflict, NotFound
+from structured_bandits.service.refusals import Conflict, NotFound
+from structured_bandits.service.rows import ARCHIVED, EXPIRE, TELL, Event, public_id
 from structured_bandits.service.running.running_experiment import Place
-from structured_bandits.service.store.contract import ARCHIVED
 
 
 def closed_status(place: Place, reward: float) -> str:

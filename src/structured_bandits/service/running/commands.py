@@ -14,8 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from structured_bandits import wire
+from structured_bandits.service.contract import StoreError
 from structured_bandits.service.experiment.choosing import Wanted, wanted_of
-from structured_bandits.service.experiment.events import (
+from structured_bandits.service.experiment.experiment_state import Life, Results
+from structured_bandits.service.logs import log, log_error
+from structured_bandits.service.refusals import Conflict, Refusal, Refused
+from structured_bandits.service.rows import (
     ASK,
     CANCEL,
     LEARN,
@@ -24,9 +28,6 @@ from structured_bandits.service.experiment.events import (
     Event,
     public_id,
 )
-from structured_bandits.service.experiment.experiment_state import Life, Results
-from structured_bandits.service.http.problems import Conflict, HttpProblem, Refused
-from structured_bandits.service.logs import log, log_error
 from structured_bandits.service.running.answers import asked_answer, batch_answer
 from structured_bandits.service.running.closed_versions import check_closed, closed_status
 from structured_bandits.service.running.forwarding import follow, forward, forwarded
@@ -34,7 +35,6 @@ from structured_bandits.service.running.lifecycle import create, new_version
 from structured_bandits.service.running.registry import TRY_AGAIN, Keeper, token_row
 from structured_bandits.service.running.running_experiment import Place, Served, Version
 from structured_bandits.service.running.tokens import Token, new_token
-from structured_bandits.service.store.contract import StoreError
 from structured_bandits.structures.base import index_of
 
 
@@ -278,7 +278,7 @@ class Owner(Keeper):
                 while self.settle():
                     await self.written()
                 await self.written()
-            except HttpProblem as error:  # the disk again; `_failed` has seen to it
+            except Refusal as error:  # the disk again; `_failed` has seen to it
                 log("What happens by itself was put off.", why=str(error))
             except Exception as error:  # it must not end because of one experiment
                 log_error("What happens by itself has failed.", error)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from structured_bandits.service.experiment.accounting import by_name, results_of_rewards
 from structured_bandits.service.experiment.experiment_state import Results
+from structured_bandits.service.rows import CLOSED
 from structured_bandits.service.running.registry import Keeper
 from structured_bandits.service.running.running_experiment import Served, Version
-from structured_bandits.service.store.contract import CLOSED
 
 
 def follow(keeper: Keeper, served: Served, version: Version, at: int) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from structured_bandits import wire
 from structured_bandits.errors import RewardError, StructuredBanditsError
 from structured_bandits.policies.horizons import tuned_horizon
+from structured_bandits.service.contract import all_events
 from structured_bandits.service.experiment.accounting import (
     by_name,
     refutes,
@@ -18,7 +19,6 @@ from structured_bandits.service.experiment.accounting import (
     results_of_log,
     tested_of_life,
 )
-from structured_bandits.service.experiment.events import START, first_link
 from structured_bandits.service.experiment.experiment_state import (
     NOTHING,
     REWARDS,
@@ -33,12 +33,12 @@ from structured_bandits.service.experiment.spec import (
     checked_name,
     digest_of_text,
 )
-from structured_bandits.service.http.problems import Conflict, Refused
 from structured_bandits.service.logs import log
+from structured_bandits.service.refusals import Conflict, Refused
+from structured_bandits.service.rows import START, ExperimentRow, VersionRow, first_link
 from structured_bandits.service.running.forwarding import follow
 from structured_bandits.service.running.registry import Keeper
 from structured_bandits.service.running.running_experiment import Served, Version, new_uid
-from structured_bandits.service.store.contract import ExperimentRow, VersionRow, all_events
 
 
 def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> wire.Created:

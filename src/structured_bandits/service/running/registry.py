@@ -15,25 +15,24 @@ import msgspec
 
 import structured_bandits
 from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.service.contract import DamagedError, OwnedElsewhereError, Store
 from structured_bandits.service.experiment.experiment_state import BrokenError, Life
-from structured_bandits.service.experiment.replay import Restored, code_here, restore, wrote_here
+from structured_bandits.service.experiment.replay import (
+    Restored,
+    code_here,
+    restore,
+    spec_of,
+    wrote_here,
+)
 from structured_bandits.service.experiment.saved_state import digest_of, save_life
-from structured_bandits.service.http.problems import Conflict, NotFound, Unavailable
 from structured_bandits.service.logs import log, log_error
+from structured_bandits.service.refusals import Conflict, NotFound, Unavailable
+from structured_bandits.service.rows import Changes, Saved, TokenRow, VersionRow
 from structured_bandits.service.running.clock import Clock
 from structured_bandits.service.running.metrics import Metrics
 from structured_bandits.service.running.readings import server_reading
-from structured_bandits.service.running.running_experiment import Served, Version, spec_of
+from structured_bandits.service.running.running_experiment import Served, Version
 from structured_bandits.service.running.tokens import Token, Tokens
-from structured_bandits.service.store.contract import (
-    Changes,
-    DamagedError,
-    OwnedElsewhereError,
-    Saved,
-    Store,
-    TokenRow,
-    VersionRow,
-)
 from structured_bandits.service.store.log_index import PastOf, Unwritten
 from structured_bandits.service.store.tables import UNSEALED
 from structured_bandits.service.store.writer import Refused, Writer

@@ -7,13 +7,9 @@ import secrets
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import msgspec
-
-from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.service.experiment.experiment_state import Life
-from structured_bandits.service.experiment.spec import Spec, build_spec
-from structured_bandits.service.http.problems import NotFound
-from structured_bandits.service.store.contract import ExperimentRow, Store, StoreError, VersionRow
+from structured_bandits.service.refusals import NotFound
+from structured_bandits.service.rows import ExperimentRow, VersionRow
 from structured_bandits.service.store.log_index import PastOf
 
 #: As `public_id` writes them, and in no other way: without zeros before the number.
@@ -99,18 +95,3 @@ class Served:
                 )
             return Place(version, event.decision)
         raise NotFound(f"Nothing was asked with the key {key!r} in the experiment {self.name!r}.")
-
-
-def spec_of(store: Store, row: VersionRow) -> Spec:
-    """Return the specification of a version: as it was written, with its structure.
-
-    Raises StoreError if it cannot be read any more.
-    """
-    try:
-        plain = msgspec.json.decode(row.spec)
-        plain["structure"] = msgspec.json.decode(store.structure(row.structure))
-        return build_spec(plain)
-    except (StructuredBanditsError, msgspec.MsgspecError, TypeError) as error:
-        raise StoreError(
-            f"version {row.number}: its specification or structure cannot be read: {error}"
-        ) from error

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from structured_bandits.errors import OutputError
 from structured_bandits.extras import needs
-from structured_bandits.service.experiment.events import Event, damages, first_link
-from structured_bandits.service.store.contract import (
+from structured_bandits.service.contract import Store, StoreError, all_events
+from structured_bandits.service.rows import (
     ARCHIVED,
     CLOSED,
     Changes,
-    Store,
-    StoreError,
+    Event,
     VersionRow,
-    all_events,
+    damages,
+    first_link,
 )
 from structured_bandits.writing import make_folder, write_whole
 

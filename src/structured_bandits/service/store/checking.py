@@ -11,17 +11,10 @@ from typing import NamedTuple
 
 from structured_bandits.errors import ParameterError
 from structured_bandits.live.words import counted
-from structured_bandits.service.experiment.events import Damage
-from structured_bandits.service.experiment.replay import Verdict, verify
+from structured_bandits.service.contract import Store, StoreError
+from structured_bandits.service.experiment.replay import Verdict, spec_of, verify
 from structured_bandits.service.experiment.spec import digest_of_text
-from structured_bandits.service.running.running_experiment import spec_of
-from structured_bandits.service.store.contract import (
-    ARCHIVED,
-    ExperimentRow,
-    Store,
-    StoreError,
-    VersionRow,
-)
+from structured_bandits.service.rows import ARCHIVED, Damage, ExperimentRow, VersionRow
 
 MOST_LINES = 5  # about one thing that is not right
 

@@ -1,4 +1,4 @@
-"""Backups of an SQLite store, and how one is brought back."""
+"""Backups of an SQLite store, and copies of them that are stores again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from structured_bandits.errors import OutputError, ParameterError
-from structured_bandits.service.experiment.accounting import results_of_life
-from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.contract import DamagedError, Store, StoreError
 from structured_bandits.service.store.checking import check_store, exit_code
-from structured_bandits.service.store.contract import DamagedError, Store, StoreError
 from structured_bandits.service.store.sqlite import SqliteStore
-from structured_bandits.wire import NewVersion
 from structured_bandits.writing import check_file
 
 
@@ -57,15 +54,15 @@ LOGS = ("-wal", "-journal")
 SIDES = (*LOGS, "-shm")
 
 
-def _remove(path: Path) -> None:
-    """Remove a file that was being made and what was laid beside it, and nothing else."""
+def remove_store(path: Path) -> None:
+    """Remove a store that was being made and what was laid beside it, and nothing else."""
     for name in (path.name, *(f"{path.name}{side}" for side in SIDES), f"{path.name}.lock"):
         path.with_name(name).unlink(missing_ok=True)
 
 
 def _remove_part(part: Path) -> None:
     """Remove a file under its hidden name, with the copy that bringing it up to date has made."""
-    _remove(part)
+    remove_store(part)
     for copy in part.parent.glob(f"{glob.escape(part.name)}.schema-*"):
         copy.unlink()
 
@@ -84,7 +81,7 @@ def _to_disk(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _copy(backup: Path, target: Path) -> None:
+def copy_of_backup(backup: Path, target: Path) -> None:
     """Copy a backup into a new store with new indexes; it is there only if it is right.
 
     Indexes hold nothing that is not in the tables, so what is wrong with them is mended here. A backup
@@ -107,43 +104,3 @@ def _copy(backup: Path, target: Path) -> None:
         os.replace(part, target)
     finally:
         _remove_part(part)
-
-
-def bring_back(backup: Path, target: Path) -> list[str]:
-    """Make a store of a backup; return what was done.
-
-    Decisions that were handed out after the backup are not in it, and their numbers would be handed out
-    again. So each experiment begins a new version, with all rewards that the backup has.
-    """
-    if not backup.is_file():
-        raise ParameterError(f"{backup}: there is no such file")
-    if target.exists():
-        raise OutputError(f"{target}: there is such a file already; move it away first")
-    for left in (target.with_name(f"{target.name}{log}") for log in LOGS):
-        if left.exists() and left.stat().st_size:  # SQLite would play it into the store
-            raise OutputError(
-                f"{left}: it holds rows of a store that was here; move it away, with that store"
-            )
-    check_file(target)
-    try:
-        _copy(backup, target)
-        return _begin_anew(target)
-    except BaseException:  # a store that goes on where the backup ended would hand out ids again
-        _remove(target)
-        raise
-
-
-def _begin_anew(target: Path) -> list[str]:
-    """Begin a new version of each experiment; return what was done."""
-    owner = Owner(SqliteStore(target))
-    owner.open()
-    done = []
-    try:
-        for name, served in owner.served.items():
-            rewards = sum(results_of_life(served.life).pulls)
-            made = owner.new_version(name, NewVersion(spec=served.life.spec.plain), again=True)
-            done.append(f"{name}: version {made.version} begins with {rewards:,} rewards")
-        owner.writer.write_now()
-    finally:
-        owner.close()
-    return done

@@ -10,11 +10,11 @@ import msgspec
 
 from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
-from structured_bandits.service.experiment import events as kinds
+from structured_bandits.service import rows as kinds
+from structured_bandits.service.contract import Store, all_events
 from structured_bandits.service.experiment.choosing import choices_of, wanted_of
-from structured_bandits.service.experiment.events import Event, public_id
-from structured_bandits.service.running.running_experiment import spec_of
-from structured_bandits.service.store.contract import ARCHIVED, Store, VersionRow, all_events
+from structured_bandits.service.experiment.replay import spec_of
+from structured_bandits.service.rows import ARCHIVED, Event, VersionRow, public_id
 from structured_bandits.writing import write_whole
 
 COLUMNS = (

@@ -16,7 +16,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from structured_bandits.service.store.contract import OwnedElsewhereError, StoreError
+from structured_bandits.service.contract import OwnedElsewhereError, StoreError
 from structured_bandits.service.store.tables import owner_name
 
 #: File systems on which locks or the shared memory of the write-ahead log cannot be relied upon.

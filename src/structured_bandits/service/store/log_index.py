@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from structured_bandits.service.experiment import events as kinds
-from structured_bandits.service.experiment.events import OUTCOMES, Event
-from structured_bandits.service.store.contract import Changes, Store
+from structured_bandits.service import rows as kinds
+from structured_bandits.service.contract import Store
+from structured_bandits.service.rows import OUTCOMES, Changes, Event
 
 
 class Unwritten:

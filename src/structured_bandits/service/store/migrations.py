@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from structured_bandits.service.store.contract import SCHEMA, DamagedError, StoreError
+from structured_bandits.service.contract import SCHEMA, DamagedError, StoreError
 
 #: The statements that lead from each schema to the next, for both databases: words in braces as in
 #: `statements.py`. Schema 2 has a seal (`seal.py`), which the store computes once it is there.

@@ -17,10 +17,10 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from structured_bandits.extras import needs
+from structured_bandits.service.contract import SCHEMA, OwnedElsewhereError, StoreError
 from structured_bandits.service.store import postgres_statements as pg
 from structured_bandits.service.store import seal
 from structured_bandits.service.store import statements as sql
-from structured_bandits.service.store.contract import SCHEMA, OwnedElsewhereError, StoreError
 from structured_bandits.service.store.migrations import statements_from
 from structured_bandits.service.store.postgres_connections import Address, Connection
 from structured_bandits.service.store.postgres_statements import own

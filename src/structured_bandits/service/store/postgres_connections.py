@@ -9,7 +9,7 @@ import warnings
 from typing import Any, NoReturn
 
 from structured_bandits.extras import needs
-from structured_bandits.service.store.contract import ContradictionError, StoreError
+from structured_bandits.service.contract import ContradictionError, StoreError
 
 with needs("A store in PostgreSQL", extra="postgres"):
     import psycopg

@@ -16,15 +16,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from structured_bandits.service.store import seal
-from structured_bandits.service.store import statements as sql
-from structured_bandits.service.store.contract import (
+from structured_bandits.service.contract import (
     SCHEMA,
     ContradictionError,
     DamagedError,
     OwnedElsewhereError,
     StoreError,
 )
+from structured_bandits.service.store import seal
+from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.file_lock import FileLock, check_one_name
 from structured_bandits.service.store.migrations import statements_from
 from structured_bandits.service.store.sqlite_errors import check_opens, said_by_sqlite, store_errors

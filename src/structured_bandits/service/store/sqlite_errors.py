@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from structured_bandits.os_errors import reason_of
-from structured_bandits.service.store.contract import StoreError
+from structured_bandits.service.contract import StoreError
 
 LEAVE = "SQLite needs leave to make files beside it: ask its owner, or for a backup"
 ROOM = "if the disk is full, make room, or name another place"

@@ -16,20 +16,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Protocol, TypeVar
 
-from structured_bandits.service.experiment.events import Event
-from structured_bandits.service.store import seal
-from structured_bandits.service.store import statements as sql
-from structured_bandits.service.store.contract import (
-    KEPT_SNAPSHOTS,
-    PAGE,
+from structured_bandits.service.contract import KEPT_SNAPSHOTS, PAGE, DamagedError, StoreError
+from structured_bandits.service.rows import (
     Changes,
-    DamagedError,
+    Event,
     ExperimentRow,
     Saved,
-    StoreError,
     TokenRow,
     VersionRow,
 )
+from structured_bandits.service.store import seal
+from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.migrations import statements_from
 
 UNSEALED = "what is known of experiments, versions and tokens is not what was written"

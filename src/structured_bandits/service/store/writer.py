@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from structured_bandits.service.experiment.events import Event
-from structured_bandits.service.http.problems import Unavailable
-from structured_bandits.service.store.contract import Changes, ContradictionError, Store
+from structured_bandits.service.contract import ContradictionError, Store
+from structured_bandits.service.refusals import Unavailable
+from structured_bandits.service.rows import Changes, Event
 
 Refused = dict[int | None, ContradictionError]  # by experiment; None: what belongs to none
 

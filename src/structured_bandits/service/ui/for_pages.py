@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from structured_bandits.service.experiment.events import Event
-from structured_bandits.service.http.problems import NotFound
+from structured_bandits.service.refusals import NotFound
+from structured_bandits.service.rows import Event
 from structured_bandits.service.running.commands import Owner
 from structured_bandits.service.running.tokens import Tokens
 from structured_bandits.service.running.views import state_of, summary_of

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from structured_bandits.errors import MissingExtraError, StructuredBanditsError
 from structured_bandits.extras import needs
-from structured_bandits.service.http.problems import HttpProblem
+from structured_bandits.service.refusals import Refusal
 from structured_bandits.service.ui.explorer.about import about_text, notices
 from structured_bandits.service.ui.explorer.choice import (
     BETAS,
@@ -75,11 +75,11 @@ def explorer_routes(
     structure_of: StructureOf,
     prefix: str = "",
     frame_of: Callable[[Request], Frame] = lambda request: Frame(),
-    refused: Callable[[Request, HttpProblem], Response] | None = None,
+    refused: Callable[[Request, Refusal], Response] | None = None,
 ) -> list[Route]:
     """Return the routes of an explorer under a prefix, such as "/experiments/{name}/explore".
 
-    `structure_of` finds the structure of a request. It may raise an `HttpProblem`, for which `refused`
+    `structure_of` finds the structure of a request. It may raise an `Refusal`, for which `refused`
     makes the answer; without that it is raised. Endpoints are plain functions, which Starlette runs in
     threads: a large structure takes tenths of a second.
     """
@@ -96,7 +96,7 @@ def explorer_routes(
                     return HTMLResponse(answer(_explorer(known, structure), request, frame))
                 finally:
                     turn.release()
-            except HttpProblem as problem:
+            except Refusal as problem:
                 if refused is None:
                     raise
                 return refused(request, problem)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from structured_bandits.live.words import counted, cut
-from structured_bandits.service.experiment import events
-from structured_bandits.service.experiment.events import Event
+from structured_bandits.service import rows as events
+from structured_bandits.service.rows import Event
 from structured_bandits.text_tables import number
 
 LONGEST_NAME = 40  # of an arm

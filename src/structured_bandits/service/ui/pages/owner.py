@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from structured_bandits.service.experiment.events import Event
+from structured_bandits.service.rows import Event
 from structured_bandits.service.running.tokens import Tokens
 from structured_bandits.wire import Park, State, Summary
 

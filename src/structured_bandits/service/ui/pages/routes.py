@@ -9,14 +9,8 @@ from urllib.parse import parse_qs, quote
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.service.http.authentication import caller_of, session_cookie
-from structured_bandits.service.http.problems import (
-    HttpProblem,
-    NotFound,
-    Refused,
-    Unauthorised,
-    Unavailable,
-    problem_of,
-)
+from structured_bandits.service.http.problems import Unauthorised, problem_of
+from structured_bandits.service.refusals import NotFound, Refusal, Refused, Unavailable
 from structured_bandits.service.ui.pages.owner import PagesOwner
 from structured_bandits.service.ui.pages.panels import etag
 from structured_bandits.service.ui.pages.view import experiment_page, list_page
@@ -61,13 +55,13 @@ def _answered(page: Page, owner: PagesOwner) -> Callable[[Request], Awaitable[Re
     async def endpoint(request: Request) -> Response:
         try:
             return await page(request, owner)
-        except HttpProblem as problem:
+        except Refusal as problem:
             return refusal(request, problem)
 
     return endpoint
 
 
-def refusal(request: Request, problem: HttpProblem) -> Response:
+def refusal(request: Request, problem: Refusal) -> Response:
     """Return the page that says why a page is refused, or the way to the login."""
     if isinstance(problem, Unauthorised):
         return _see(f"/login?next={quote(_here(request), safe='/')}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from structured_bandits.live.words import cut
-from structured_bandits.service.experiment.events import Event
+from structured_bandits.service.rows import Event
 from structured_bandits.service.ui.pages import panels
 from structured_bandits.service.ui.pages.curves import curves
 from structured_bandits.service.ui.pages.first_steps import first_lines, python_lines, shell_lines

@@ -9,8 +9,9 @@ from support.owned import NAME, Shop
 from support.told_life import SPEC, play
 
 from structured_bandits.errors import OutputError
-from structured_bandits.service.store.contract import StoreError
-from structured_bandits.service.store.copies import back_up, bring_back
+from structured_bandits.service.contract import StoreError
+from structured_bandits.service.running.restoring import bring_back
+from structured_bandits.service.store.copies import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
 
 

@@ -1,4 +1,4 @@
-"""The rows of the log, and the chain of hashes that links them.
+"""The rows that the service keeps: of logs, with the chain of hashes that links them, and of tables.
 
 The log of a version of an experiment is its truth: whatever the service knows follows from these rows.
 Each row holds a hash of itself and of the row before it, so a row that was changed, lost or moved is
@@ -8,7 +8,8 @@ found by reading the log once.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from msgspec import json
@@ -112,3 +113,117 @@ def damages(events: Iterable[Event], seq: int, chain: bytes) -> Iterator[Damage]
         elif link(chain, event) != event.chain:
             yield Damage(event.seq, f"row {event.seq} ({event.kind}) is not what was written")
         seq, chain = event.seq, event.chain
+
+
+#: Nothing follows a closed version; the rows of archived ones are away.
+OPEN, CLOSED, ARCHIVED = range(3)
+
+
+class ExperimentRow(NamedTuple):
+    """An experiment: its name and the version that is asked."""
+
+    id: int
+    name: str
+    current: int  # id of a version
+
+
+class VersionRow(NamedTuple):
+    """A version of an experiment, and the end of its log."""
+
+    id: int
+    experiment: int
+    number: int  # from 1
+    uid: str
+    spec: str  # JSON, without its structure
+    structure: str  # the hash of the description of its structure
+    made_at: int
+    head: int  # the number of the last row
+    chain: bytes  # its hash
+    closed: int = 0  # OPEN, CLOSED or ARCHIVED
+
+
+class Saved(NamedTuple):
+    """A snapshot: the state after row `seq`."""
+
+    version: int
+    seq: int
+    digest: bytes
+    state: bytes
+    anchor: int = 0  # 1: the first one after the code has changed: never thinned out
+
+
+class TokenRow(NamedTuple):
+    """A token; of its secret only a hash is kept."""
+
+    id: str
+    name: str
+    hash: str
+    role: str
+    experiments: str  # JSON: a list of names, or null for all
+    made_at: int
+    revoked_at: int | None = None
+
+
+@dataclass
+class Changes:
+    """What one transaction writes."""
+
+    events: list[tuple[int, Event]] = field(default_factory=list)  # with the id of the version
+    experiments: list[ExperimentRow] = field(
+        default_factory=list
+    )  # new, or another current version
+    versions: list[VersionRow] = field(default_factory=list)
+    structures: list[tuple[str, str]] = field(default_factory=list)  # hash, JSON
+    closed: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # CLOSED or ARCHIVED, and the version
+    snapshots: list[Saved] = field(default_factory=list)
+    tokens: list[TokenRow] = field(default_factory=list)  # new, or revoked
+
+    def __len__(self) -> int:
+        return sum(map(len, vars(self).values()))
+
+    def archived(self) -> list[tuple[int]]:
+        """Return the versions whose rows and snapshots leave the store."""
+        return [(version,) for state, version in self.closed if state == ARCHIVED]
+
+    def parts(self, experiment_of: Mapping[int, int]) -> dict[int | None, Changes]:
+        """Return the changes of each experiment by itself; under None those of none, such as tokens.
+
+        `experiment_of` says which experiment a version belongs to that is in the store already.
+        """
+        owner = {**experiment_of, **{row.id: row.experiment for row in self.versions}}
+        parts: dict[int | None, Changes] = {}
+
+        def part(experiment: int | None) -> Changes:
+            return parts.setdefault(experiment, Changes())
+
+        for row in self.experiments:
+            part(row.id).experiments.append(row)
+        bodies = dict(self.structures)
+        for version in self.versions:
+            found = part(version.experiment)
+            found.versions.append(version)
+            found.structures.append((version.structure, bodies[version.structure]))
+        for event in self.events:
+            part(owner[event[0]]).events.append(event)
+        for closed in self.closed:
+            part(owner[closed[1]]).closed.append(closed)
+        for saved in self.snapshots:
+            part(owner[saved.version]).snapshots.append(saved)
+        if self.tokens:
+            part(None).tokens += self.tokens
+        return parts
+
+    @classmethod
+    def joined(cls, parts: Iterable[Changes]) -> Changes:
+        """Return all changes of several parts."""
+        whole = cls()
+        for part in parts:
+            for name, rows in vars(part).items():
+                getattr(whole, name).extend(rows)
+        return whole
+
+    def heads(self) -> dict[int, tuple[int, bytes]]:
+        """Return the last row of each version: its number and hash."""
+        return {version: (event.seq, event.chain) for version, event in self.events}
