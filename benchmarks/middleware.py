@@ -10,10 +10,10 @@ import asyncio
 import time
 from typing import Any
 
-from structured_bandits.service.http.authentication import Guard
+from structured_bandits.service.http.authentication import Authentication
 from structured_bandits.service.http.limits import BodyLimit, Buckets
 from structured_bandits.service.http.middleware import protected
-from structured_bandits.service.http.request_metrics import Watch
+from structured_bandits.service.http.request_metrics import RequestMetrics
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies
 from structured_bandits.service.running.metrics import Metrics, ServerReading
 from structured_bandits.service.running.tokens import Tokens, new_token
@@ -64,9 +64,9 @@ def main() -> None:
     metrics = Metrics(lambda: ServerReading(0, False, []))
     parts = {"tokens": tokens, "hosts": hosts, "metrics": metrics, "buckets": Buckets(1e9, 10**9)}
     apps = {
-        "guard": Guard(bare, tokens, hosts),
+        "guard": Authentication(bare, tokens, hosts),
         "body": BodyLimit(bare),
-        "watch": Watch(bare, metrics),
+        "watch": RequestMetrics(bare, metrics),
         "all, with a token": protected(bare, **parts),
         "all, open": protected(bare, **parts | {"tokens": Tokens()}),
         "all, behind a proxy": protected(bare, **parts, proxies=Proxies(["127.0.0.1"])),

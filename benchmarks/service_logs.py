@@ -34,7 +34,7 @@ def build(spec: str, store: str, means: list[float], events: int, pending: int) 
     name = Path(spec).stem
     owner.create(name, read_spec(Path(spec)))
     version = owner.served[name].current
-    life = owner.served[name].life
+    life = owner.served[name].state
 
     def commit_some() -> None:
         if len(owner.writer.open) >= ROWS:

@@ -17,7 +17,7 @@ from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.running.clock import Clock
 from structured_bandits.service.running.commands import Owner
 from structured_bandits.service.store.sqlite import SqliteStore
-from structured_bandits.service.ui.for_pages import OwnerForPages
+from structured_bandits.service.ui.for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.routes import page_routes
 from structured_bandits.wire import Ask, Reward
 
@@ -80,7 +80,7 @@ def draw(picture: Path) -> None:
         owner = Owner(SqliteStore(Path(folder) / "bandits.db"), Clock(day, day))
         owner.open()
         asyncio.run(play(owner, day))
-        app = application(owner, Hosts("127.0.0.1"), pages=page_routes(OwnerForPages(owner)))
+        app = application(owner, Hosts("127.0.0.1"), pages=page_routes(RegistryForPages(owner)))
         with serving(app) as address, Window(1180) as window:
             window.goto(f"{address}/experiments/offers")
             seen = window.look(picture)

@@ -162,7 +162,7 @@ def handed_over(number: int) -> Findings:
             before, after = lives_handed_over(Path(folder), way, range(number), rounds=6)
         rung[way] = len(before | after)
     late = [life_with_late_failures(each, rounds=60) for each in range(number)]
-    rung["late rewards"] = sum(one.life.fallen_at is not None for one in late)
+    rung["late rewards"] = sum(one.state.fallen_at is not None for one in late)
     for way, count in rung.items():
         print(f"  {way}: {count} of {number} rang")
         found.problems += [f"alarm: {count} false ones ({way})"] * (count > 0)

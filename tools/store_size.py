@@ -49,7 +49,7 @@ def measure(extra: dict[str, Any], keyed: bool) -> tuple[int, int]:
         owner.open()
         owner.create("shop", {**SPEC, **extra})
         asyncio.run(play(owner, keyed))
-        rows = owner.find("shop").life.seq
+        rows = owner.find("shop").state.seq
         owner.close()
         return path.stat().st_size, rows
 

@@ -74,7 +74,7 @@ def test_the_proxy_has_the_limits_of_the_service() -> None:
     settings = dict(re.findall(r"^ +(client_\w+) (\d+)[ms];$", text, re.MULTILINE))
     assert int(settings["client_max_body_size"]) * 2**20 == limits.MOST_BYTES
     assert float(settings["client_body_timeout"]) == limits.MOST_SECONDS
-    assert float(settings["client_header_timeout"]) == patience.ImpatientProtocol.head_seconds
+    assert float(settings["client_header_timeout"]) == patience.SlowClientProtocol.head_seconds
 
 
 def test_the_image_is_built_from_files_that_are_sent() -> None:

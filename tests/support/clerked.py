@@ -82,8 +82,8 @@ class Clerked:
         store = self.shop.owner.store
         for book, row in zip(self.books.versions, store.versions(), strict=True):
             version = next(v for v in self._served.versions if v.row.id == row.id)
-            windowed = book.terms.window is not None and version.life is not None
-            settled = version.life.settled_before if windowed and version.life else math.inf
+            windowed = book.terms.window is not None and version.state is not None
+            settled = version.state.settled_before if windowed and version.state else math.inf
             found = results_of_log(all_events(store, row.id), len(book.terms.arms), settled)
             self._same_totals(book, found.pulls, found.sums)
         self.shop.close()
@@ -209,7 +209,7 @@ class Clerked:
         self._send(lambda: self._hand_out(limit, key))
 
     def _hand_out(self, limit: int, key: str | None) -> None:
-        book, life = self.books.current, self._served.life
+        book, life = self.books.current, self._served.state
         refuted = life.fallen_at is not None and life.spec.fallback == "control"
         judged = book.judge_hand_out(limit, key, refuted)
         request = wire.HandOut(limit=limit, key=key)
@@ -437,7 +437,7 @@ class Clerked:
     def _heads(self) -> list[tuple[str, int]]:
         """Return the number of the last row of each version."""
         return [
-            (each.uid, each.row.head if each.life is None else each.life.seq)
+            (each.uid, each.row.head if each.state is None else each.state.seq)
             for each in self._served.versions
         ]
 
@@ -453,7 +453,7 @@ class Clerked:
         versions = self._served.versions
         assert [each.uid for each in versions] == [each.uid for each in self.books.versions]
         for book, version in zip(self.books.versions, versions, strict=True):
-            life = version.life
+            life = version.state
             assert (life is None) == book.closed
             if life is None:
                 continue

@@ -109,7 +109,7 @@ class Described:
     def heads(self) -> dict[str, Any]:
         """Return how far everything has come: nothing may go on for a request that is refused."""
         found: dict[str, Any] = {
-            name: [(v.uid, v.row.head if v.life is None else v.life.seq) for v in served.versions]
+            name: [(v.uid, v.row.head if v.state is None else v.state.seq) for v in served.versions]
             for name, served in self.owner.served.items()
         }
         return found | {"tokens": [(each.id, each.revoked_at) for each in self.owner.tokens]}

@@ -76,14 +76,14 @@ def said(shop: Shop) -> dict[str, Any]:
         served = shop.owner.find(name)
         found[name] = [
             None
-            if version.life is None
+            if version.state is None
             else {
-                "pulls": version.life.agent.pulls.tolist(),
-                "sums": version.life.agent.sums.tolist(),
-                "out": [list(each[:2]) for each in version.life.agent.pending],
-                "held": [list(each) for each in version.life.held.items()],
-                "parked": sorted(version.life.agent.parked),
-                "retired": version.life.retired,
+                "pulls": version.state.agent.pulls.tolist(),
+                "sums": version.state.agent.sums.tolist(),
+                "out": [list(each[:2]) for each in version.state.agent.pending],
+                "held": [list(each) for each in version.state.held.items()],
+                "parked": sorted(version.state.agent.parked),
+                "retired": version.state.retired,
             }
             for version in served.versions
         ]

@@ -133,10 +133,10 @@ def life_with_late_failures(number: int, rounds: int) -> BareLife:
         at = int(1000 * one.now)
         due = [(decision, reward) for time, decision, reward in coming if time <= one.now]
         coming = [each for each in coming if each[0] > one.now]
-        one.life.tell(one.life.judge(due, past), at)
-        while one.life.settle(at):
+        one.state.tell(one.state.judge(due, past), at)
+        while one.state.settle(at):
             pass
-        past.note(one.life.take_fresh())
+        past.note(one.state.take_fresh())
         for decision, choice in one.ask(10):
             reward = float(rng.random() < MODELS[0][choice.arm])
             coming.append((one.now + (60.0 if reward else 10_800.0), decision, reward))

@@ -16,7 +16,7 @@ from support.service_process import MEANS, SHOP, Client, ServiceProcess
 from support.siege import Findings
 
 from structured_bandits.service.experiment.choosing import Wanted
-from structured_bandits.service.experiment.experiment_state import Life
+from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.experiment.replay import code_here
 from structured_bandits.service.experiment.saved_state import saved_content
 from structured_bandits.service.experiment.spec import build_spec
@@ -125,7 +125,7 @@ def live(seed: int, right: bool) -> tuple[bool, bool]:
             "alarm": {"level": LEVEL, "fallback": "none"},
         }
     )
-    life, rows = Life(spec, "0123456789ab"), []
+    life, rows = ExperimentState(spec, "0123456789ab"), []
     life.start({"code": code_here()}, 1)
     for at in range(1, PULLS + 1):
         asked = life.ask(Wanted(1, None, None, defer=False), at)
@@ -134,7 +134,7 @@ def live(seed: int, right: bool) -> tuple[bool, bool]:
         rows += life.take_fresh()
         if life.refuted:
             break
-    again = Life(spec, "0123456789ab")
+    again = ExperimentState(spec, "0123456789ab")
     for row in rows:
         again.replay(row, derive=True)
     return life.refuted, saved_content(again) == saved_content(life)

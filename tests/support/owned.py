@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from structured_bandits import wire
 from structured_bandits.service.contract import Store
-from structured_bandits.service.experiment.experiment_state import Life
+from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.experiment.replay import Verdict, spec_of, verify
 from structured_bandits.service.http.problems import problem_of
 from structured_bandits.service.running.clock import Clock
@@ -128,9 +128,9 @@ class Shop:
             pass
         self.owner.writer.write_now()
 
-    def life(self, name: str = NAME) -> Life:
+    def life(self, name: str = NAME) -> ExperimentState:
         """The state of the version that is asked."""
-        return self.owner.find(name).life
+        return self.owner.find(name).state
 
     def verdicts(self, decisions: bool = True) -> list[Verdict]:
         """Check the logs of all versions."""

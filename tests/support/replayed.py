@@ -18,7 +18,7 @@ from structured_bandits import wire
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.service.contract import all_events
-from structured_bandits.service.experiment.experiment_state import Life
+from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.experiment.saved_state import saved_content
 from structured_bandits.service.experiment.spec import build_spec
 from structured_bandits.structures.files.toml import KINDS
@@ -134,11 +134,11 @@ class Replayed:
         assert all(verdict.exit_code == 0 for verdict in verdicts), verdicts
         store = self.shop.owner.store
         for version in self.shop.owner.find(NAME).versions:
-            if version.life is not None:
-                fresh = Life(version.life.spec, version.uid)
+            if version.state is not None:
+                fresh = ExperimentState(version.state.spec, version.uid)
                 for event in all_events(store, version.row.id):
                     fresh.replay(event, derive=True)
-                assert encoded(saved_content(fresh)) == encoded(saved_content(version.life))
+                assert encoded(saved_content(fresh)) == encoded(saved_content(version.state))
         rows = [each for row in store.versions() for each in all_events(store, row.id)]
         self.shop.close()
         return {each.kind for each in rows}
@@ -236,8 +236,8 @@ class Replayed:
         """Return all versions as they would be saved, but for the rows that a restart adds."""
         found = []
         for version in self.shop.owner.find(NAME).versions:
-            if version.life is not None:
-                content = saved_content(version.life)
+            if version.state is not None:
+                content = saved_content(version.state)
                 found.append(encoded({**content, "seq": 0, "at": 0, "chain": ""}))
         return found
 

@@ -17,15 +17,15 @@ from structured_bandits.errors import MissingExtraError, ParameterError
 from structured_bandits.extras import needs
 from structured_bandits.service.contract import OwnedElsewhereError, Store
 from structured_bandits.service.http.api import application, require
-from structured_bandits.service.http.slow_clients import ImpatientProtocol
+from structured_bandits.service.http.slow_clients import SlowClientProtocol
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies, check_exposure
 from structured_bandits.service.logs import log
 from structured_bandits.service.refusals import Conflict
 from structured_bandits.service.running.commands import Owner
-from structured_bandits.service.running.running_experiment import Served
+from structured_bandits.service.running.running_experiment import RunningExperiment
 from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.service.ui.explorer.routes import Frame, explorer_routes
-from structured_bandits.service.ui.for_pages import OwnerForPages
+from structured_bandits.service.ui.for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.routes import bar, page_routes, refusal
 from structured_bandits.structures.base import Structure
 from structured_bandits.wire import Carry, NewVersion
@@ -86,12 +86,14 @@ def begin_experiments(
     return [_line(served, served.name in made) for served in owner.served.values()]
 
 
-def _line(served: Served, made: bool) -> str:
+def _line(served: RunningExperiment, made: bool) -> str:
     """Return how an experiment begins, and whether it does so in trouble."""
-    life = served.life
+    state = served.state
     line = f"{served.name}: version {served.current.row.number} {'created' if made else 'goes on'}"
-    if made and life.fallen_at is not None:
-        line += f", but the {life.agent.rewards:,} rewards that it begins with refute its structure"
+    if made and state.fallen_at is not None:
+        line += (
+            f", but the {state.agent.rewards:,} rewards that it begins with refute its structure"
+        )
     return line
 
 
@@ -151,7 +153,7 @@ async def _serve(
     )
     config = uvicorn.Config(
         app,
-        http=ImpatientProtocol,
+        http=SlowClientProtocol,
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -189,14 +191,14 @@ def pages_of(owner: Owner) -> list[Any]:
     def structure_of(request: Request) -> Structure:
         name = request.path_params["name"]
         require(request, "read", name)
-        return owner.find(name).life.spec.structure
+        return owner.find(name).state.spec.structure
 
     def frame_of(request: Request) -> Frame:
         name = request.path_params["name"]
         return Frame(name, bar(request), back=f"/experiments/{name}")
 
     explored = explorer_routes(structure_of, "/experiments/{name}/explore", frame_of, refusal)
-    return [*explored, *page_routes(OwnerForPages(owner))]
+    return [*explored, *page_routes(RegistryForPages(owner))]
 
 
 async def _tell_ready(server: uvicorn.Server, ready: Callable[[str], None], url: str) -> None:

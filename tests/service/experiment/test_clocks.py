@@ -8,7 +8,7 @@ import pytest
 from support.owned import NAME, TABLE, Shop
 
 from structured_bandits.service.contract import all_events
-from structured_bandits.service.experiment.experiment_state import Life
+from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.experiment.saved_state import saved_content
 from structured_bandits.service.running.alarms import alarms_of
 
@@ -191,10 +191,10 @@ def test_replay_reads_no_clock(shop: Shop, jump: float) -> None:
     shop.time.wall += jump
     shop.settle()
     version = shop.owner.find(NAME).current
-    assert version.life is not None
-    fresh = Life(version.life.spec, version.uid)
+    assert version.state is not None
+    fresh = ExperimentState(version.state.spec, version.uid)
     for event in all_events(shop.owner.store, version.row.id):
         fresh.replay(event, derive=True)
-    assert saved_content(fresh) == saved_content(version.life)
+    assert saved_content(fresh) == saved_content(version.state)
     assert shop.life().agent.rewards > 0
     shop.close()

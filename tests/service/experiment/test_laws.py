@@ -45,7 +45,7 @@ def far(counts: Sequence[int], chances: np.ndarray) -> float:
 
 def wanted(one: BareLife) -> np.ndarray:
     """Return the chance of each arm by the plan alone: what it still wants to hand out."""
-    agent = one.life.agent
+    agent = one.state.agent
     out = np.bincount([each.arm for each in agent.pending], minlength=4)
     left = np.maximum(agent.plan - out, 0)
     return left / left.sum()
@@ -70,7 +70,7 @@ def test_arms_come_as_often_as_their_propensities_say(share: float) -> None:
 
 def test_within_a_plan_each_arm_comes_exactly_as_often_as_planned() -> None:
     one = BareLife(SPEC, 18)
-    plan = one.life.agent.plan
+    plan = one.state.agent.plan
     asked = [choice.arm for _, choice in one.ask(int(plan.sum()))]
     assert np.bincount(asked, minlength=4).tolist() == plan.tolist()
     turns = asked[: 2 * len(plan)]
@@ -95,7 +95,7 @@ def test_the_audit_is_on_dropped_arms_only_and_as_often_as_said() -> None:
     rng = np.random.default_rng(4)
     audited, chances = 0, []
     for _ in range(1_500):
-        active = set(one.life.agent.active_arms)
+        active = set(one.state.agent.active_arms)
         told = []
         for number, choice in one.ask(2):
             if choice.reason == AUDIT:
@@ -106,7 +106,7 @@ def test_the_audit_is_on_dropped_arms_only_and_as_often_as_said() -> None:
             told.append((number, float(rng.random() < MEANS[0][choice.arm])))
         chances += [0.1 if len(active) < 4 else 0.0] * 2
         one.tell(told)
-    assert len(one.life.agent.active_arms) == 1
+    assert len(one.state.agent.active_arms) == 1
     assert within(audited, sum(chance > 0 for chance in chances), 0.1)
 
 
@@ -146,8 +146,8 @@ def shop_life(number: int, held: bool) -> BareLife:
 
 def estimates(lives: Sequence[BareLife]) -> tuple[np.ndarray, np.ndarray]:
     """Return the pooled mean of each arm, and its standard error."""
-    pulls = sum(one.life.agent.pulls for one in lives)
-    means = sum(one.life.agent.sums for one in lives) / pulls
+    pulls = sum(one.state.agent.pulls for one in lives)
+    means = sum(one.state.agent.sums for one in lives) / pulls
     return means, np.sqrt(means * (1.0 - means) / pulls)
 
 
@@ -155,8 +155,8 @@ def test_windows_keep_rewards_without_bias() -> None:
     lives = [shop_life(number, held=True) for number in range(8)]
     means, errors = estimates(lives)
     assert (np.abs(means - TRUTH) < stats.norm.isf(RARE / 2) * errors).all(), means
-    assert all(0 in one.life.agent.active_arms for one in lives)
-    assert sum(one.life.agent.empty for one in lives) == 0
+    assert all(0 in one.state.agent.active_arms for one in lives)
+    assert sum(one.state.agent.empty for one in lives) == 0
 
 
 def test_as_they_arrive_rewards_are_biased() -> None:
@@ -164,7 +164,7 @@ def test_as_they_arrive_rewards_are_biased() -> None:
     lives = [shop_life(number, held=False) for number in range(8)]
     means, errors = estimates(lives)
     assert (means - TRUTH > stats.norm.isf(RARE / 2) * errors).all(), means
-    assert all(one.life.agent.empty for one in lives)  # at some time no model fitted
+    assert all(one.state.agent.empty for one in lives)  # at some time no model fitted
 
 
 # --- the alarm
@@ -179,7 +179,7 @@ def alarms(policy: str, truth: Sequence[float], lives: int, first: int) -> list[
     for number in range(first, first + lives):
         one = BareLife(spec, number)
         one.play(truth, 200, at_once=10, seed=number)
-        rung.append(one.life.fallen_at is not None)
+        rung.append(one.state.fallen_at is not None)
     return rung
 
 

@@ -11,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.asgi import Reply, hello, request, scope_of
 
-from structured_bandits.service.http.authentication import Caller, Guard, caller_of, session_cookie
+from structured_bandits.service.http.authentication import (
+    Authentication,
+    Caller,
+    caller_of,
+    session_cookie,
+)
 from structured_bandits.service.http.problems import Forbidden, Unauthorised
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies
 from structured_bandits.service.running.tokens import Tokens, new_token
@@ -34,7 +39,7 @@ async def who(scope: Any, receive: Any, send: Any) -> None:
 
 def seen(*headers: tuple[str, str], tokens: bool = True, proxies: Any = (), **about: Any) -> Any:
     book = Tokens([TOKEN] if tokens else [])
-    guard = Guard(who, book, Hosts("127.0.0.1"), Proxies(proxies))
+    guard = Authentication(who, book, Hosts("127.0.0.1"), Proxies(proxies))
     reply = request(guard, headers=[HOST, *headers], **about)
     return json.loads(reply.body) if reply.status == 200 else reply.status
 
@@ -67,7 +72,7 @@ def test_without_a_valid_token_nobody_is_named(headers: Any) -> None:
 
 @pytest.mark.parametrize("headers", [[], [HOST, HOST], [("host", "evil.example")], [("host", "")]])
 def test_requests_for_other_servers_are_misdirected(headers: Any) -> None:
-    guard = Guard(who, Tokens([TOKEN]), Hosts("127.0.0.1"))
+    guard = Authentication(who, Tokens([TOKEN]), Hosts("127.0.0.1"))
     assert request(guard, headers=[*headers, BEARER]).status == 421
 
 
@@ -168,7 +173,7 @@ def test_no_headers_make_the_guard_stumble(headers: Any, tokens: bool, method: s
 
 
 def answers() -> list[Reply]:
-    guard = Guard(hello, Tokens([TOKEN]), Hosts("127.0.0.1"))
+    guard = Authentication(hello, Tokens([TOKEN]), Hosts("127.0.0.1"))
     return [request(guard, headers=[HOST]), request(guard, headers=[("host", "evil.example")])]
 
 
@@ -194,7 +199,7 @@ def test_web_sockets_are_closed_and_the_lifespan_passes() -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    guard = Guard(app, Tokens(), Hosts("127.0.0.1"))
+    guard = Authentication(app, Tokens(), Hosts("127.0.0.1"))
     asyncio.run(guard({**scope_of(), "type": "websocket"}, None, send))
     asyncio.run(guard({"type": "lifespan"}, None, send))
     assert [message["type"] for message in sent] == ["websocket.close"]

@@ -15,7 +15,7 @@ from support.asgi import answer, hello, reply_of, request, scope_of
 
 import structured_bandits as sb
 from structured_bandits.service.http import limits
-from structured_bandits.service.http.authentication import Caller, Guard
+from structured_bandits.service.http.authentication import Authentication, Caller
 from structured_bandits.service.http.problems import Malformed
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.running.tokens import Tokens, new_token
@@ -282,7 +282,7 @@ def test_tokens_pay_for_themselves_and_strangers_by_address() -> None:
     clock = Clock()
     buckets = limits.Buckets(rate=0.5, burst=1, clock=clock)
     limited = limits.RateLimit(hello, buckets)
-    app = Guard(limited, Tokens([one[1], two[1]]), Hosts("127.0.0.1"))
+    app = Authentication(limited, Tokens([one[1], two[1]]), Hosts("127.0.0.1"))
 
     def status(text: str, client: str = "127.0.0.1") -> int:
         headers = [("host", "localhost"), ("authorization", f"Bearer {text}")]

@@ -15,8 +15,8 @@ import uvicorn
 from support.asgi import hello
 
 from structured_bandits.service.http import limits
-from structured_bandits.service.http.authentication import Guard
-from structured_bandits.service.http.slow_clients import ImpatientProtocol
+from structured_bandits.service.http.authentication import Authentication
+from structured_bandits.service.http.slow_clients import SlowClientProtocol
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.running.tokens import Tokens
 
@@ -26,7 +26,7 @@ HOST = b"Host: localhost\r\n"
 OK = b"GET / HTTP/1.1\r\n" + HOST + b"\r\n"
 
 
-class Protocol(ImpatientProtocol):
+class Protocol(SlowClientProtocol):
     head_seconds = LONG
     head_bytes = 2**12
 
@@ -48,7 +48,7 @@ def connect() -> Iterator[Callable[[], socket.socket]]:
 
     server = uvicorn.Server(
         uvicorn.Config(
-            Guard(either, Tokens(), Hosts("127.0.0.1")),
+            Authentication(either, Tokens(), Hosts("127.0.0.1")),
             http=Protocol,
             log_config=None,
             lifespan="off",

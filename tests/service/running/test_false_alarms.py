@@ -64,9 +64,9 @@ def test_handing_over_while_failures_are_out_does_not_ring(way: str) -> None:
 
 def test_late_failures_that_are_learned_do_not_ring() -> None:
     lives = [life_with_late_failures(number, rounds=30) for number in range(LIVES)]
-    learned = [(one.life.agent.rewards, one.life.agent.sums.sum()) for one in lives]
+    learned = [(one.state.agent.rewards, one.state.agent.sums.sum()) for one in lives]
     assert all(rewards > total for rewards, total in learned)  # failures, which are all late
-    assert sum(one.life.fallen_at is not None for one in lives) == 0
+    assert sum(one.state.fallen_at is not None for one in lives) == 0
 
 
 # --- what is handed on

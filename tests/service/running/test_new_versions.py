@@ -69,11 +69,11 @@ def test_rewards_of_several_versions_are_told_together_or_not_at_all(shop: Shop)
     refused = shop.tell((first.id, 1.0), (third.id, 7.0))
     assert refused.status == 422
     assert shop.life().agent.rewards == 0
-    assert shop.owner.find(NAME).versions[0].life is not None
+    assert shop.owner.find(NAME).versions[0].state is not None
     told = shop.tell((third.id, 1.0), (first.id, 1.0), (second.id, 0.0), (third.id, 1.0))
     assert [each.status for each in told.content.outcomes] == [*["recorded"] * 3, "duplicate"]
     assert shop.life().agent.rewards == 3  # two of them were forwarded
-    assert shop.owner.find(NAME).versions[0].life is None  # and nothing is out any more
+    assert shop.owner.find(NAME).versions[0].state is None  # and nothing is out any more
     again = shop.tell((first.id, 1.0), (third.id, 1.0))
     assert [each.status for each in again.content.outcomes] == ["duplicate", "duplicate"]
     shop.restart(in_order=False)

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from support.asgi import Reply, answer, scope_of
 from support.service_states import FakeOwner, alarmed, busy, fresh
 
-from structured_bandits.service.http.authentication import COOKIE, Guard
+from structured_bandits.service.http.authentication import COOKIE, Authentication
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.refusals import Unavailable
 from structured_bandits.service.rows import Event
@@ -30,7 +30,7 @@ class Site:
 
     def __init__(self, *roles: str) -> None:
         self.owner = FakeOwner(busy("offers"), fresh("prices"), alarmed("radio"))
-        self.app = Guard(
+        self.app = Authentication(
             Starlette(routes=page_routes(self.owner)), self.owner.tokens, Hosts("127.0.0.1")
         )
         self.secrets = {}

@@ -14,7 +14,7 @@ from support.browser import Window, need_browser
 from support.service_states import FakeOwner, alarmed, busy, fresh
 from support.serving import serving
 
-from structured_bandits.service.http.authentication import Guard
+from structured_bandits.service.http.authentication import Authentication
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.ui.pages.routes import page_routes
 from structured_bandits.wire import Alarm, State
@@ -54,7 +54,7 @@ def window(browser: Window | None) -> Window | None:
 def open_site(*states: State) -> Iterator[tuple[FakeOwner, str]]:
     """A server with these experiments, and its address."""
     owner = FakeOwner(*states)
-    app = Guard(Starlette(routes=page_routes(owner)), owner.tokens, Hosts("127.0.0.1"))
+    app = Authentication(Starlette(routes=page_routes(owner)), owner.tokens, Hosts("127.0.0.1"))
     with serving(app) as address:
         yield owner, address
 

@@ -17,7 +17,7 @@ from structured_bandits.service.http.api import application
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.running.commands import Owner
 from structured_bandits.service.store.sqlite import SqliteStore
-from structured_bandits.service.ui.for_pages import OwnerForPages
+from structured_bandits.service.ui.for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.routes import page_routes
 
 CHANGES = 5  # of the number of rewards that the page shows
@@ -80,7 +80,7 @@ def test_pages_are_true_under_load(tmp_path: Path) -> None:
         return
     owner = Owner(SqliteStore(tmp_path / "bandits.db"))
     owner.open()
-    app = application(owner, Hosts("127.0.0.1"), pages=page_routes(OwnerForPages(owner)))
+    app = application(owner, Hosts("127.0.0.1"), pages=page_routes(RegistryForPages(owner)))
     with serving(app) as address, Window(390) as window:
         call(address + PATH, {"spec": SPEC}, "PUT")
         window.goto(f"{address}/experiments/offers")

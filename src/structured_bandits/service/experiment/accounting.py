@@ -11,7 +11,7 @@ from structured_bandits.misfit.build import misfit_test
 from structured_bandits.misfit.e_value import log_e_of_chosen
 from structured_bandits.protocol import Seen
 from structured_bandits.service import rows as kinds
-from structured_bandits.service.experiment.experiment_state import Life, Results
+from structured_bandits.service.experiment.experiment_state import ExperimentState, Results
 from structured_bandits.service.experiment.spec import Spec
 from structured_bandits.service.rows import Event
 
@@ -66,28 +66,28 @@ class _Total:
         return Results(self.pulls, self.sums, self.squares if self.knows_squares else None)
 
 
-def results_of_life(life: Life) -> Results:
+def results_of(state: ExperimentState) -> Results:
     """Return all rewards that have counted in a version."""
-    return _plain(Seen(life.agent.pulls, life.agent.sums, life.agent.squares))
+    return _plain(Seen(state.agent.pulls, state.agent.sums, state.agent.squares))
 
 
-def tested_of_life(life: Life) -> Results | None:
+def tested_results(state: ExperimentState) -> Results | None:
     """Return the rewards with which the test of a version goes on in one with the same structure.
 
     None if a reward is out: then the next decision in the order of asking is not the first one of the
     new version, and the test begins anew.
     """
-    return None if life.agent.pending_count else _plain(life.agent.tested)
+    return None if state.agent.pending_count else _plain(state.agent.tested)
 
 
-def refutes(life: Life, spec: Spec) -> bool:
+def refutes(state: ExperimentState, spec: Spec) -> bool:
     """Do the tested rewards of a version refute the other structure of the one that follows?
 
     That structure may have been chosen by looking at them.
     """
-    if not (life.spec.is_tested and spec.is_tested):
+    if not (state.spec.is_tested and spec.is_tested):
         return False
-    tested = by_name(_plain(life.agent.tested), life.spec.arm_names, spec.arm_names)
+    tested = by_name(_plain(state.agent.tested), state.spec.arm_names, spec.arm_names)
     policy = spec.policy
     test = misfit_test(policy.structure, policy.bottom, policy.top, policy.sigma)
     log_e = log_e_of_chosen(test, np.array(tested.pulls), np.array(tested.sums)) if test else 0.0

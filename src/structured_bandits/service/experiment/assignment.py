@@ -10,7 +10,7 @@ import hashlib
 from typing import NamedTuple
 
 
-class Shares(NamedTuple):
+class Assignment(NamedTuple):
     """What comes into question for one decision, besides the policy."""
 
     control: int | None  # the fixed arm; None if there is none, or it is not available

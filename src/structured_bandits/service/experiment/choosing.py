@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from structured_bandits.live.agent import Agent
 from structured_bandits.live.available import allowed_arms
-from structured_bandits.service.experiment.assignment import Shares, place_of
+from structured_bandits.service.experiment.assignment import Assignment, place_of
 from structured_bandits.service.experiment.spec import Spec
 from structured_bandits.service.rows import Event, body_of
 
@@ -69,24 +69,26 @@ def _choose_one(
 
 
 def _forced(
-    agent: Agent, arm: int, reason: str, shares: Shares, available: Sequence[int] | None
+    agent: Agent, arm: int, reason: str, shares: Assignment, available: Sequence[int] | None
 ) -> Choice:
     propensity = shares.propensity(arm, agent.chance(arm, available))
     agent.force(arm)
     return Choice(arm, reason, propensity)
 
 
-def _shares(agent: Agent, spec: Spec, available: tuple[int, ...] | None, fallen: bool) -> Shares:
+def _shares(
+    agent: Agent, spec: Spec, available: tuple[int, ...] | None, fallen: bool
+) -> Assignment:
     """Return the shares among the arms that are available."""
     allowed = allowed_arms(available, spec.arm_names, agent.parked_arms)
     control = spec.control if spec.control is not None and allowed[spec.control] else None
     if fallen:
-        return Shares(control, 1.0 if control is not None else 0.0, (), 0.0)
+        return Assignment(control, 1.0 if control is not None else 0.0, (), 0.0)
     dropped: tuple[int, ...] = ()
     if spec.audit:
         active = set(agent.active_arms)
         dropped = tuple(arm for arm in range(len(allowed)) if arm not in active and allowed[arm])
-    return Shares(
+    return Assignment(
         control, spec.share if control is not None else 0.0, dropped, spec.audit if dropped else 0.0
     )
 

@@ -62,8 +62,8 @@ def _whole() -> Iterator[None]:
         raise BrokenError(str(error) or type(error).__name__) from error
 
 
-class Past(Protocol):
-    """What a life looks up in its log, rows that are being written included."""
+class DecisionLog(Protocol):
+    """What a state looks up in its log, rows that are being written included."""
 
     def outcome(self, decision: int) -> Event | None:
         """Return what became of a decision."""
@@ -128,7 +128,7 @@ class Results(NamedTuple):
         return cls(content["pulls"], content["sums"], content.get("squares"))
 
 
-class Life:
+class ExperimentState:
     """The state of a version, and what can happen to it."""
 
     def __init__(self, spec: Spec, uid: str) -> None:
@@ -235,7 +235,7 @@ class Life:
 
     # --- rewards
 
-    def standing(self, decision: int, past: Past) -> Standing:
+    def standing(self, decision: int, past: DecisionLog) -> Standing:
         """Return how a decision stands; raises NotFound if it was not handed out by itself."""
         if decision < 0:
             if -decision > self.unlearned:
@@ -258,7 +258,7 @@ class Life:
         states = {kinds.TELL: "told", kinds.CANCEL: "cancelled", kinds.EXPIRE: "expired"}
         return Standing(states[outcome.kind], outcome.value, outcome.arm)
 
-    def judge(self, rewards: Sequence[tuple[int, float]], past: Past) -> Judged:
+    def judge(self, rewards: Sequence[tuple[int, float]], past: DecisionLog) -> Judged:
         """Say what becomes of rewards once they are recorded; raises if one of them is refused."""
         fresh: dict[int, Fresh] = {}
         statuses = []
@@ -284,7 +284,7 @@ class Life:
         self._watch(at)
 
     def _kind_of_tell(
-        self, decision: int, value: float, past: Past
+        self, decision: int, value: float, past: DecisionLog
     ) -> tuple[str | None, int | None]:
         """Return the kind of row for a reward and its arm; None if it is recorded already."""
         state, recorded, arm = self.standing(decision, past)
@@ -307,7 +307,7 @@ class Life:
             )
         raise Conflict(f"Decision {name} was cancelled.")
 
-    def cancel(self, decision: int, at: int, past: Past) -> bool:
+    def cancel(self, decision: int, at: int, past: DecisionLog) -> bool:
         """Take a decision back; False if that was done before."""
         state, recorded, arm = self.standing(decision, past)
         name = self.name_of(decision)
@@ -321,7 +321,7 @@ class Life:
         self._watch(at)
         return True
 
-    def activate(self, decision: int, at: int, past: Past) -> bool:
+    def activate(self, decision: int, at: int, past: DecisionLog) -> bool:
         """Note that a deferred decision was shown; False if that was known."""
         if decision in self.deferred:
             self._do(kinds.ACTIVATE, at, decision)
@@ -634,7 +634,7 @@ class Life:
     def _apply_nothing(self, event: Event) -> None:
         """Starts and marks change nothing."""
 
-    _appliers: ClassVar[dict[str, Callable[[Life, Event], None]]] = {
+    _appliers: ClassVar[dict[str, Callable[[ExperimentState, Event], None]]] = {
         kinds.TELL: _apply_tell,
         kinds.CANCEL: _apply_cancel,
         kinds.EXPIRE: _apply_expire,
@@ -662,7 +662,7 @@ class Life:
         """Do the rewards speak against the structure, at the level of the alarm?"""
         return self.spec.is_tested and self.agent.log_e_value >= -math.log(self.spec.level)
 
-    def refutes(self, other: Life) -> bool:
+    def refutes(self, other: ExperimentState) -> bool:
         """Do rewards of this version refute the structure of a newer one, at its level?"""
         level = other.spec.level
         rung = self.fallen_at is not None and self.spec.level <= level

@@ -20,8 +20,12 @@ import structured_bandits
 from structured_bandits.errors import FileFormatError, StructuredBanditsError
 from structured_bandits.service import rows as kinds
 from structured_bandits.service.contract import KEPT_SNAPSHOTS, Store, StoreError, all_events
-from structured_bandits.service.experiment.experiment_state import DiffersError, Life
-from structured_bandits.service.experiment.saved_state import digest_of, restore_life, saved_content
+from structured_bandits.service.experiment.experiment_state import DiffersError, ExperimentState
+from structured_bandits.service.experiment.saved_state import (
+    digest_of,
+    restored_state,
+    saved_content,
+)
 from structured_bandits.service.experiment.spec import Spec, build_spec
 from structured_bandits.service.rows import (
     CLOSED,
@@ -49,7 +53,7 @@ def code_here() -> dict[str, str]:
 class Restored(NamedTuple):
     """A version after a restart."""
 
-    life: Life
+    state: ExperimentState
     replayed: int  # rows after the snapshot
     changed: bool  # some of these rows are of other code: their arms were taken as they are
     warnings: list[str]
@@ -89,40 +93,40 @@ def _try(
     warnings: list[str],
     derive: bool,
 ) -> Restored:
-    life = life_of(spec, row, saved)
+    state = state_in(spec, row, saved)
     count, changed = 0, not derive
     here = code_here()
     ours = saved is None or wrote_here(store, row, saved.seq)
-    for event in _checked(store, row, life):
+    for event in _checked(store, row, state):
         if event.kind == kinds.START:
             ours = event.content().get("code") == here
         taken = event.kind == kinds.ASK and not ours
         changed = changed or taken
-        _apply(life, event, derive and ours)
+        _apply(state, event, derive and ours)
         count += 1
-    if (life.seq, life.chain) != (row.head, row.chain):
+    if (state.seq, state.chain) != (row.head, row.chain):
         raise StoreError(
-            f"version {row.number}: its log ends with row {life.seq}, and row {row.head} was written"
+            f"version {row.number}: its log ends with row {state.seq}, and row {row.head} was written"
         )
-    return Restored(life, count, changed, warnings)
+    return Restored(state, count, changed, warnings)
 
 
-def _apply(life: Life, event: Event, derive: bool) -> None:
+def _apply(state: ExperimentState, event: Event, derive: bool) -> None:
     try:
-        life.replay(event, derive)
+        state.replay(event, derive)
     except DiffersError:
         raise
     except Exception as error:
         raise StoreError(f"row {event.seq} ({event.kind}) cannot be applied: {error}") from error
 
 
-def life_of(spec: Spec, row: VersionRow, saved: Saved | None) -> Life:
+def state_in(spec: Spec, row: VersionRow, saved: Saved | None) -> ExperimentState:
     """Return the state in a snapshot, or at the very beginning."""
     if saved is None:
-        return Life(spec, row.uid)
+        return ExperimentState(spec, row.uid)
     if digest_of(saved.state) != saved.digest:
         raise FileFormatError("the snapshot is damaged: its hash is another")
-    return restore_life(spec, row.uid, saved.state)
+    return restored_state(spec, row.uid, saved.state)
 
 
 def spec_of(store: Store, row: VersionRow) -> Spec:
@@ -146,10 +150,10 @@ def wrote_here(store: Store, row: VersionRow, seq: int) -> bool:
     return start is not None and start.content().get("code") == code_here()
 
 
-def _checked(store: Store, row: VersionRow, life: Life) -> Iterable[Event]:
-    """Yield the rows after those that a life knows; raises StoreError if they are damaged."""
-    seq, chain = life.seq, life.chain
-    for event in all_events(store, row.id, life.seq):
+def _checked(store: Store, row: VersionRow, state: ExperimentState) -> Iterable[Event]:
+    """Yield the rows after those that a state knows; raises StoreError if they are damaged."""
+    seq, chain = state.seq, state.chain
+    for event in all_events(store, row.id, state.seq):
         for damage in damages([event], seq, chain):
             raise StoreError(f"version {row.number}: {damage.what}")
         seq, chain = event.seq, event.chain
@@ -195,7 +199,7 @@ class _Check:
 
     def __init__(self, store: Store, row: VersionRow, spec: Spec, decisions: bool) -> None:
         self.store, self.row, self.spec, self.decisions = store, row, spec, decisions
-        self.life = Life(spec, row.uid)
+        self.state = ExperimentState(spec, row.uid)
         self.seq, self.chain = 0, first_link(row.uid)
         self.found: list[Damage] = []
         self.differs: list[str] = []
@@ -236,7 +240,7 @@ class _Check:
             self.derived += derive
             self.taken += self.decisions and not derive
         try:
-            self.life.replay(event, derive)
+            self.state.replay(event, derive)
         except Exception as error:
             self.differs.append(f"row {event.seq} ({event.kind}): {error}")
             return False
@@ -260,14 +264,14 @@ class _Check:
         if saved is None:
             return
         try:
-            shown = life_of(self.spec, self.row, saved)
+            shown = state_in(self.spec, self.row, saved)
         except FileFormatError as error:
             if self.ours or digest_of(saved.state) != saved.digest:
                 self.differs.append(f"row {event.seq}: {error}")
             return  # what other code has saved need not fit the policy as it is here
-        self.differs += _compared(self.life, shown, self.exact)
+        self.differs += _compared(self.state, shown, self.exact)
         if self.decisions and self.ours and not self.exact:
-            self.life, self.exact = shown, True
+            self.state, self.exact = shown, True
 
     def _check_end(self) -> None:
         """Compare the end of the log with what the store knows of it."""
@@ -276,8 +280,11 @@ class _Check:
         if (self.seq, self.chain) != (row.head, row.chain):
             said = f"the log ends with row {self.seq}, and row {row.head} was written"
             self.found.append(Damage(self.seq, said))
-        elif self.life.closed != (row.closed == CLOSED):
-            says, known = ("open", "closed")[self.life.closed], ("open", "closed")[bool(row.closed)]
+        elif self.state.closed != (row.closed == CLOSED):
+            says, known = (
+                ("open", "closed")[self.state.closed],
+                ("open", "closed")[bool(row.closed)],
+            )
             self.differs.append(f"its log says that it is {says}, and the store that it is {known}")
 
     def _snapshots_amiss(self) -> list[str]:
@@ -322,24 +329,24 @@ def _specified(start: Event, spec: Spec) -> list[str]:
     return ["row 1: the specification or the structure is not what the version began with"]
 
 
-def _compared(life: Life, saved: Life, exact: bool) -> list[str]:
+def _compared(state: ExperimentState, saved: ExperimentState, exact: bool) -> list[str]:
     """Return how a state that was replayed differs from the one in a snapshot.
 
     If arms were taken as logged, it need not be `exact`: only what was counted is compared.
     """
-    ours, theirs = (_facts(each, exact) for each in (life, saved))
+    ours, theirs = (_facts(each, exact) for each in (state, saved))
     return [
-        f"row {life.seq}: {name} in the snapshot is not what the log leads to"
+        f"row {state.seq}: {name} in the snapshot is not what the log leads to"
         for name, value in ours.items()
         if value != theirs[name]
     ]
 
 
-def _facts(life: Life, exact: bool) -> dict[str, Any]:
+def _facts(state: ExperimentState, exact: bool) -> dict[str, Any]:
     counted = {
-        "pulls": life.agent.pulls.tolist(),
-        "sums": life.agent.sums.tolist(),
-        "what is out": [tuple(one)[:2] for one in life.agent.pending],
-        "what is held": life.held,
+        "pulls": state.agent.pulls.tolist(),
+        "sums": state.agent.sums.tolist(),
+        "what is out": [tuple(one)[:2] for one in state.agent.pending],
+        "what is held": state.held,
     }
-    return {**counted, "the state": saved_content(life)} if exact else counted
+    return {**counted, "the state": saved_content(state)} if exact else counted

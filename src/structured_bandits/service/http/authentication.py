@@ -102,7 +102,7 @@ def caller_of(scope: Scope) -> Caller:
     return caller
 
 
-class Guard:
+class Authentication:
     """The middleware; it must stand before everything that answers."""
 
     def __init__(

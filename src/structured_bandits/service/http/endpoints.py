@@ -16,7 +16,7 @@ from structured_bandits.service.http.authentication import Caller
 from structured_bandits.service.refusals import NotFound, Refused
 from structured_bandits.service.rows import Event
 from structured_bandits.service.running.commands import Owner
-from structured_bandits.service.running.running_experiment import Served
+from structured_bandits.service.running.running_experiment import RunningExperiment
 from structured_bandits.service.running.tokens import Role, Token
 from structured_bandits.service.running.views import arms_of, models_of, state_of, summary_of
 
@@ -111,9 +111,9 @@ def _create(call: Call) -> Reply:
     return Reply(created, 201 if created.created else 200)
 
 
-def _served(call: Call) -> tuple[Served, str]:
+def _served(call: Call) -> tuple[RunningExperiment, str]:
     served = call.owner.find(call.name)
-    return served, f"{served.current.uid}-{served.life.seq}"
+    return served, f"{served.current.uid}-{served.state.seq}"
 
 
 @endpoint("GET", ONE, "read", gives=wire.State, statuses=(304,))
@@ -127,7 +127,9 @@ def _state(call: Call) -> Reply:
 def _spec(call: Call) -> Reply:
     """Read the specification, to send a changed one as a new version."""
     served, _ = _served(call)
-    return Reply(wire.Specification(version=served.current.row.number, spec=served.life.spec.plain))
+    return Reply(
+        wire.Specification(version=served.current.row.number, spec=served.state.spec.plain)
+    )
 
 
 # --- decisions and rewards
@@ -186,7 +188,7 @@ def _learn(call: Call) -> Reply:
 def _arms(call: Call) -> Reply:
     """Read the arms."""
     served, etag = _served(call)
-    return Reply(wire.ArmList(arms=arms_of(served.life)), etag=etag)
+    return Reply(wire.ArmList(arms=arms_of(served.state)), etag=etag)
 
 
 @endpoint("GET", f"{ONE}/plan", "read", gives=wire.ArmList, statuses=(304,))
@@ -199,7 +201,7 @@ def _plan(call: Call) -> Reply:
 def _models(call: Call) -> Reply:
     """Read the models."""
     served, etag = _served(call)
-    models = models_of(served.life)
+    models = models_of(served.state)
     if models is None:
         raise NotFound(f"The policy of {call.name!r} has no structure, so it has no models.")
     return Reply(models, etag=etag)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from structured_bandits.extras import needs
-from structured_bandits.service.http.authentication import Guard
+from structured_bandits.service.http.authentication import Authentication
 from structured_bandits.service.http.limits import BodyLimit, Buckets, RateLimit
-from structured_bandits.service.http.request_metrics import Watch
+from structured_bandits.service.http.request_metrics import RequestMetrics
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies
 from structured_bandits.service.running.metrics import Metrics
 from structured_bandits.service.running.tokens import Tokens
@@ -32,4 +32,4 @@ def protected(
     app = BodyLimit(app)
     if buckets is not None:
         app = RateLimit(app, buckets)
-    return Watch(Guard(app, tokens, hosts, proxies), metrics, log_requests)
+    return RequestMetrics(Authentication(app, tokens, hosts, proxies), metrics, log_requests)

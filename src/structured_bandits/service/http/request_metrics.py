@@ -21,7 +21,7 @@ ENDPOINT = "structured_bandits.endpoint"
 _GONE = 499  # the caller went away before there was an answer
 
 
-class Watch:
+class RequestMetrics:
     """The middleware; with `log_requests` it logs each request, without query and body."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, log_requests: bool = False) -> None:

@@ -15,7 +15,7 @@ with needs("The service", extra="serve"):
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
-class ImpatientProtocol(HttpToolsProtocol):
+class SlowClientProtocol(HttpToolsProtocol):
     """uvicorn's protocol, for `uvicorn.Config(http=...)`, which closes connections that dawdle.
 
     A whole head that arrives at once, as nearly all do, costs no timer.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from structured_bandits.policies.horizons import tuned_horizon
-from structured_bandits.service.running.running_experiment import Served
+from structured_bandits.service.running.running_experiment import RunningExperiment
 from structured_bandits.wire import Alarm
 
 if TYPE_CHECKING:
@@ -20,50 +20,50 @@ PLAYED = {
 }
 
 
-def alarms_of(owner: Keeper, served: Served) -> list[Alarm]:
+def alarms_of(owner: Keeper, served: RunningExperiment) -> list[Alarm]:
     """Return the alarms that ring for an experiment."""
-    life = served.life
+    state = served.state
     found = []
     if owner.refusal is not None:
         found.append(Alarm(kind="read-only", text=f"{owner.refusal} Nothing is recorded."))
     if served.row.id in owner.stopped:
         found.append(Alarm(kind="stopped", text=owner.stopped[served.row.id]))
-    if life.fallen_at is not None:
-        whose = "The rewards" if life.refuted else "The rewards of an older version"
+    if state.fallen_at is not None:
+        whose = "The rewards" if state.refuted else "The rewards of an older version"
         text = (
             f"{whose} refute the structure: it is wrong, or the rewards have changed. "
-            f"{PLAYED[life.spec.fallback]}"
+            f"{PLAYED[state.spec.fallback]}"
         )
-        found.append(Alarm(kind="structure", text=text, since=life.fallen_at))
-    elif life.spec.fallback != "none" and not life.spec.is_tested:
+        found.append(Alarm(kind="structure", text=text, since=state.fallen_at))
+    elif state.spec.fallback != "none" and not state.spec.is_tested:
         text = (
             "The structure is not tested: rewards that come after the window are learned, and they may "
             "be of another kind than those in time. Make a new version with a longer window, or without "
             "a window."
         )
         found.append(Alarm(kind="untested", text=text))
-    if life.spec.rewards.window is not None and not owner.clock.is_trusted():
+    if state.spec.rewards.window is not None and not owner.clock.is_trusted():
         text = (
             "The clock of the machine has jumped. No windows are closed until it is confirmed, or has "
             "agreed with the stopwatch for ten minutes."
         )
         found.append(Alarm(kind="clock", text=text))
-    horizon = tuned_horizon(life.spec.policy)
-    if horizon is not None and life.agent.rewards + life.agent.pending_count > horizon:
+    horizon = tuned_horizon(state.spec.policy)
+    if horizon is not None and state.agent.rewards + state.agent.pending_count > horizon:
         text = (
             f"The policy was tuned for {horizon:,} pulls and is played beyond them. Make a new version "
             "with a longer horizon."
         )
         found.append(Alarm(kind="horizon", text=text))
-    oldest = life.agent.oldest_out
-    if life.agent.waiting_count >= MOST_WAITING and oldest is not None:
+    oldest = state.agent.oldest_out
+    if state.agent.waiting_count >= MOST_WAITING and oldest is not None:
         text = (
-            f"{life.agent.waiting_count:,} rewards are not tested yet, because the reward of an older "
-            f"decision, {life.name_of(oldest)}, is missing. The alarm for the structure cannot ring "
+            f"{state.agent.waiting_count:,} rewards are not tested yet, because the reward of an older "
+            f"decision, {state.name_of(oldest)}, is missing. The alarm for the structure cannot ring "
             "before it is told or cancelled."
         )
         found.append(Alarm(kind="waiting", text=text))
-    if life.agent.empty:
+    if state.agent.empty:
         text = (
             "No model fitted the data at some time: a hint that the structure may be wrong, and no "
             "proof of it."

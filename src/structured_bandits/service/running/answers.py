@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from structured_bandits import wire
 from structured_bandits.service.experiment.choosing import choices_of
-from structured_bandits.service.experiment.experiment_state import Life
+from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.rows import Event
 
 
-def asked_answer(life: Life, event: Event, repeated: bool = False) -> wire.Asked:
+def asked_answer(state: ExperimentState, event: Event, repeated: bool = False) -> wire.Asked:
     """Return the answer to an ask, from its row."""
-    names, first = life.spec.arm_names, event.decision or 0
+    names, first = state.spec.arm_names, event.decision or 0
     decisions = tuple(
         wire.Decision(
-            id=life.name_of(number),
+            id=state.name_of(number),
             arm=choice.arm,
             name=names[choice.arm],
             reason=choice.reason,
@@ -24,7 +24,7 @@ def asked_answer(life: Life, event: Event, repeated: bool = False) -> wire.Asked
     return wire.Asked(decisions=decisions, repeated=repeated)
 
 
-def batch_answer(life: Life, event: Event, repeated: bool = False) -> wire.Batch:
+def batch_answer(state: ExperimentState, event: Event, repeated: bool = False) -> wire.Batch:
     """Return the answer to a request for a plan, from its row."""
     pulls = tuple(event.content()["pulls"])
-    return wire.Batch(id=life.name_of(event.decision or 0), pulls=pulls, repeated=repeated)
+    return wire.Batch(id=state.name_of(event.decision or 0), pulls=pulls, repeated=repeated)

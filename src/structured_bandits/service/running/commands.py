@@ -16,7 +16,7 @@ from typing import Any
 from structured_bandits import wire
 from structured_bandits.service.contract import StoreError
 from structured_bandits.service.experiment.choosing import Wanted, wanted_of
-from structured_bandits.service.experiment.experiment_state import Life, Results
+from structured_bandits.service.experiment.experiment_state import ExperimentState, Results
 from structured_bandits.service.logs import log, log_error
 from structured_bandits.service.refusals import Conflict, Refusal, Refused
 from structured_bandits.service.rows import (
@@ -33,7 +33,11 @@ from structured_bandits.service.running.closed_versions import check_closed, clo
 from structured_bandits.service.running.forwarding import follow, forward, forwarded
 from structured_bandits.service.running.lifecycle import create, new_version
 from structured_bandits.service.running.registry import TRY_AGAIN, Keeper, token_row
-from structured_bandits.service.running.running_experiment import Place, Served, Version
+from structured_bandits.service.running.running_experiment import (
+    Place,
+    RunningExperiment,
+    RunningVersion,
+)
 from structured_bandits.service.running.tokens import Token, new_token
 from structured_bandits.structures.base import index_of
 
@@ -41,7 +45,7 @@ from structured_bandits.structures.base import index_of
 class Owner(Keeper):
     """Does what requests want, and what happens by itself."""
 
-    def _place(self, served: Served, public_id: str | None, key: str | None) -> Place:
+    def _place(self, served: RunningExperiment, public_id: str | None, key: str | None) -> Place:
         if (public_id is None) == (key is None):
             raise Refused("Name the decision by its id or by the key of its ask: one of the two.")
         return served.find(public_id) if public_id is not None else served.find_key(key or "")
@@ -51,30 +55,30 @@ class Owner(Keeper):
     def ask(self, name: str, request: wire.Ask) -> wire.Asked:
         """Hand out decisions."""
         served = self.find(name)
-        version, life = served.current, served.life
+        version, state = served.current, served.state
         available = None
         if request.available is not None:
-            names = life.spec.arm_names
+            names = state.spec.arm_names
             available = tuple(sorted({index_of(arm, names, "arm") for arm in request.available}))
         wanted = Wanted(request.n, available, request.key, request.defer)
         if request.key is not None:
             before = version.past.by_key(request.key)
             if before is not None:
-                return self._asked_before(life, before, wanted)
+                return self._asked_before(state, before, wanted)
         with self.changing(version):
-            event = life.ask(wanted, self.clock.now())
-        answer = asked_answer(life, event)
+            event = state.ask(wanted, self.clock.now())
+        answer = asked_answer(state, event)
         for decision in answer.decisions:
             self.metrics.count_decisions(name, decision.reason)
         return answer
 
-    def _asked_before(self, life: Life, before: Event, wanted: Wanted) -> wire.Asked:
+    def _asked_before(self, state: ExperimentState, before: Event, wanted: Wanted) -> wire.Asked:
         """Return the answer that a key got before; another request under the same key is refused."""
         if before.kind != ASK or wanted_of(before)._replace(available=None) != wanted._replace(
             available=None
         ):
             raise Refused(f"The key {wanted.key!r} was used for another request before.")
-        answer = asked_answer(life, before, repeated=True)
+        answer = asked_answer(state, before, repeated=True)
         if wanted.available is not None:
             gone = [each.name for each in answer.decisions if each.arm not in wanted.available]
             if gone:
@@ -101,7 +105,7 @@ class Owner(Keeper):
         return wire.Told(outcomes=tuple(outcomes))
 
     def _tell_all(
-        self, served: Served, places: Sequence[Place], rewards: Sequence[float], at: int
+        self, served: RunningExperiment, places: Sequence[Place], rewards: Sequence[float], at: int
     ) -> list[str]:
         """Record rewards of one version or several; nothing is recorded before all were judged."""
         self.check_writable(served.row.id)
@@ -112,17 +116,17 @@ class Owner(Keeper):
         judged = []
         for indices in members.values():
             version = places[indices[0]].version
-            if version.life is None:
+            if version.state is None:
                 found = [closed_status(places[index], rewards[index]) for index in indices]
             else:
                 pairs = [(places[index].decision, rewards[index]) for index in indices]
-                judged.append((version, version.life.judge(pairs, version.past)))
+                judged.append((version, version.state.judge(pairs, version.past)))
                 found = judged[-1][1].statuses
             for index, status in zip(indices, found, strict=True):
                 statuses[index] = status
         for version, accepted in judged:
-            with self.changing(version, follows=True) as life:
-                life.tell(accepted, at)
+            with self.changing(version, follows=True) as state:
+                state.tell(accepted, at)
             follow(self, served, version, at)
         return statuses
 
@@ -130,39 +134,39 @@ class Owner(Keeper):
         """Take a decision back."""
         served = self.find(name)
         place = version, decision = self._place(served, request.id, request.key)
-        if version.life is None:
+        if version.state is None:
             check_closed(place, unchanged=(CANCEL,))
             return wire.Done(changed=False, seq=version.row.head)
         at = self.clock.now()
-        with self.changing(version) as life:
-            changed = life.cancel(decision, at, version.past)
+        with self.changing(version) as state:
+            changed = state.cancel(decision, at, version.past)
         follow(self, served, version, at)
-        return wire.Done(changed=changed, seq=life.seq)
+        return wire.Done(changed=changed, seq=state.seq)
 
     def activate(self, name: str, request: wire.Named) -> wire.Done:
         """Note that a deferred decision was shown."""
         place = version, decision = self._place(self.find(name), request.id, request.key)
-        if version.life is None:
+        if version.state is None:
             check_closed(place, unchanged=(TELL,))
             return wire.Done(changed=False, seq=version.row.head)
-        with self.changing(version) as life:
-            changed = life.activate(decision, self.clock.now(), version.past)
-        return wire.Done(changed=changed, seq=life.seq)
+        with self.changing(version) as state:
+            changed = state.activate(decision, self.clock.now(), version.past)
+        return wire.Done(changed=changed, seq=state.seq)
 
     def hand_out(self, name: str, request: wire.HandOut) -> wire.Batch:
         """Hand out a plan as counts."""
         served = self.find(name)
-        version, life = served.current, served.life
+        version, state = served.current, served.state
         if request.key is not None:
             before = version.past.by_key(request.key)
             if before is not None:
                 if before.kind != ASK or wanted_of(before).batch != request.limit:
                     raise Refused(f"The key {request.key!r} was used for another request before.")
-                return batch_answer(life, before, repeated=True)
+                return batch_answer(state, before, repeated=True)
         with self.changing(version):
-            event = life.hand_out(request.limit, request.key, self.clock.now())
+            event = state.hand_out(request.limit, request.key, self.clock.now())
         self.metrics.count_decisions(name, "plan", event.n or 0)
-        return batch_answer(life, event)
+        return batch_answer(state, event)
 
     def results(self, name: str, batch: str, request: wire.BatchResults) -> wire.Done:
         """Take in results of a part of a batch."""
@@ -170,17 +174,17 @@ class Owner(Keeper):
         version, decision = served.find(batch)
         results = Results(request.pulls, request.sums, request.squares)
         if self._is_repeated(version, request.key, RESULTS, decision, results):
-            return wire.Done(changed=False, seq=served.life.seq)
+            return wire.Done(changed=False, seq=served.state.seq)
         at = self.clock.now()
         passed_on = forwarded(served, version, results)
         if passed_on is not None:  # what the version that took over refuses, nobody learns
-            served.life.agent.check_results(*passed_on)
-        with self.changing(version) as life:
-            life.results(decision, results, request.key, at)
+            served.state.agent.check_results(*passed_on)
+        with self.changing(version) as state:
+            state.results(decision, results, request.key, at)
         forward(self, served, version, passed_on, at)
         follow(self, served, version, at)
         self.metrics.count_rewards(name, "recorded", sum(results.pulls))
-        return wire.Done(changed=True, seq=life.seq)
+        return wire.Done(changed=True, seq=state.seq)
 
     def learn(self, name: str, request: wire.Learn) -> wire.Done:
         """Take in results of pulls that the service did not ask for."""
@@ -188,14 +192,14 @@ class Owner(Keeper):
         results = Results(request.pulls, request.sums, request.squares)
         for version in reversed(served.versions):  # an older one may have carried them over
             if self._is_repeated(version, request.key, LEARN, None, results):
-                return wire.Done(changed=False, seq=served.life.seq)
-        with self.changing(served.current) as life:
-            life.learn(results, request.key, self.clock.now())
+                return wire.Done(changed=False, seq=served.state.seq)
+        with self.changing(served.current) as state:
+            state.learn(results, request.key, self.clock.now())
         self.metrics.count_rewards(name, "recorded", sum(results.pulls))
-        return wire.Done(changed=True, seq=life.seq)
+        return wire.Done(changed=True, seq=state.seq)
 
     def _is_repeated(
-        self, version: Version, key: str, kind: str, decision: int | None, results: Results
+        self, version: RunningVersion, key: str, kind: str, decision: int | None, results: Results
     ) -> bool:
         """Was this request recorded before? Another one under the same key is refused."""
         before = version.past.by_key(key)
@@ -219,16 +223,16 @@ class Owner(Keeper):
     def park(self, name: str, request: wire.Park) -> wire.Done:
         """Leave an arm out of all plans, or use it again."""
         served = self.find(name)
-        arm = index_of(request.arm, served.life.spec.arm_names, "arm")
-        with self.changing(served.current) as life:
-            changed = life.park(arm, request.parked, self.clock.now())
-        return wire.Done(changed=changed, seq=life.seq)
+        arm = index_of(request.arm, served.state.spec.arm_names, "arm")
+        with self.changing(served.current) as state:
+            changed = state.park(arm, request.parked, self.clock.now())
+        return wire.Done(changed=changed, seq=state.seq)
 
     def pause(self, name: str, paused: bool) -> wire.Done:
         """Stop an experiment, or let it go on."""
-        with self.changing(self.find(name).current) as life:
-            changed = life.pause(paused, self.clock.now())
-        return wire.Done(changed=changed, seq=life.seq)
+        with self.changing(self.find(name).current) as state:
+            changed = state.pause(paused, self.clock.now())
+        return wire.Done(changed=changed, seq=state.seq)
 
     def add_token(
         self, name: str, role: str, experiments: Sequence[str] | None
@@ -258,12 +262,12 @@ class Owner(Keeper):
         at, more = self.clock.now(), False
         for served in list(self.served.values()):
             for version in served.versions:
-                life = version.life
+                state = version.state
                 stopped = served.row.id in self.stopped
-                if life is None or life.spec.rewards.window is None or stopped:
+                if state is None or state.spec.rewards.window is None or stopped:
                     continue
                 with self.changing(version):
-                    more = life.settle(at) > 0 or more
+                    more = state.settle(at) > 0 or more
                 follow(self, served, version, at)
         return more
 

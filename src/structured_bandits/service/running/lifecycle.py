@@ -15,15 +15,15 @@ from structured_bandits.service.contract import all_events
 from structured_bandits.service.experiment.accounting import (
     by_name,
     refutes,
-    results_of_life,
+    results_of,
     results_of_log,
-    tested_of_life,
+    tested_results,
 )
 from structured_bandits.service.experiment.experiment_state import (
     NOTHING,
     REWARDS,
     REWARDS_AND_ALARM,
-    Life,
+    ExperimentState,
     Results,
 )
 from structured_bandits.service.experiment.replay import code_here
@@ -38,7 +38,11 @@ from structured_bandits.service.refusals import Conflict, Refused
 from structured_bandits.service.rows import START, ExperimentRow, VersionRow, first_link
 from structured_bandits.service.running.forwarding import follow
 from structured_bandits.service.running.registry import Keeper
-from structured_bandits.service.running.running_experiment import Served, Version, new_uid
+from structured_bandits.service.running.running_experiment import (
+    RunningExperiment,
+    RunningVersion,
+    new_uid,
+)
 
 
 def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> wire.Created:
@@ -57,19 +61,19 @@ def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> wire.Created:
         _check_horizon(spec, begins_with)
     experiment = 1 + max((each.row.id for each in keeper.all_there()), default=0)
     row = _new_row(keeper, experiment, 1, spec)
-    served = Served(ExperimentRow(experiment, name, row.id))
-    version, life = _begin(keeper, row, spec)
+    served = RunningExperiment(ExperimentRow(experiment, name, row.id))
+    version, state = _begin(keeper, row, spec)
     if begins_with is not None:
-        life.start_with(begins_with, keeper.clock.now())
+        state.start_with(begins_with, keeper.clock.now())
     _add(keeper, served, version, spec)
     keeper.served[name] = served
     log("An experiment was created.", experiment=name, policy=repr(spec.policy)[:200])
     return wire.Created(name=name, version=1, uid=row.uid, created=True)
 
 
-def _created_before(served: Served, plain: dict[str, Any]) -> wire.Created:
+def _created_before(served: RunningExperiment, plain: dict[str, Any]) -> wire.Created:
     row = served.current.row
-    if build_spec(plain).digest != served.life.spec.digest:
+    if build_spec(plain).digest != served.state.spec.digest:
         raise Conflict(
             f"There is an experiment {served.name!r} with another specification; make a new version "
             "of it instead."
@@ -86,7 +90,7 @@ def new_version(
     once more, of a backup: it may be beyond its horizon, and what was refuted stays so.
     """
     served = keeper.find(name)
-    before, old = served.current, served.life
+    before, old = served.current, served.state
     made = _made_before(served, request)
     if made is not None:
         return made
@@ -101,25 +105,25 @@ def new_version(
     parked = _parked(old, spec)
     row = _new_row(keeper, served.row.id, before.row.number + 1, spec)
     at = keeper.clock.now()
-    version, life = _begin(keeper, row, spec, request.key, _digest(request))
+    version, state = _begin(keeper, row, spec, request.key, _digest(request))
     whole = request.carry == wire.Carry()
     if carried is not None and request.carry is None:
-        life.start_with(carried, at)
+        state.start_with(carried, at)
     elif carried is not None:
         goes_on = whole and spec.tests_as(old.spec)
-        life.carry(carried, tested_of_life(old) if goes_on else None, before.row.number, at)
+        state.carry(carried, tested_results(old) if goes_on else None, before.row.number, at)
     for arm in parked:
-        life.park(arm, True, at)
-    life.pause(old.paused, at)
+        state.park(arm, True, at)
+    state.pause(old.paused, at)
     refuted = again and old.fallen_at is not None
     refuted = refuted or (whole and not spec.tests_as(old.spec) and refutes(old, spec))
-    if refuted and life.fallen_at is None:
-        life.fall_back(at, before.row.number)
+    if refuted and state.fallen_at is None:
+        state.fall_back(at, before.row.number)
     hands_on = REWARDS_AND_ALARM if whole else REWARDS if request.carry else NOTHING
     for each in served.versions:
-        if each.life is not None:
+        if each.state is not None:
             with keeper.changing(each, follows=True):
-                each.life.retire(at, hands_on)
+                each.state.retire(at, hands_on)
     served.row = served.row._replace(current=row.id)
     _add(keeper, served, version, spec)
     keeper.stopped.pop(served.row.id, None)  # another policy, or other data: it may go on
@@ -128,7 +132,7 @@ def new_version(
     return wire.Created(name=name, version=row.number, uid=row.uid, created=True)
 
 
-def _made_before(served: Served, request: wire.NewVersion) -> wire.Created | None:
+def _made_before(served: RunningExperiment, request: wire.NewVersion) -> wire.Created | None:
     """Return the version that this request has made; another one under its key is refused."""
     if request.key is None:
         return None
@@ -144,7 +148,11 @@ def _made_before(served: Served, request: wire.NewVersion) -> wire.Created | Non
 
 
 def _carried(
-    keeper: Keeper, before: Version, old: Life, carry: wire.Carry | None, spec: Spec
+    keeper: Keeper,
+    before: RunningVersion,
+    old: ExperimentState,
+    carry: wire.Carry | None,
+    spec: Spec,
 ) -> Results | None:
     """Return the rewards with which a new version begins, checked.
 
@@ -154,7 +162,7 @@ def _carried(
     if carry is None:
         return _start(spec)
     if carry.up_to is None and not carry.without:
-        results = results_of_life(old)
+        results = results_of(old)
     else:
         rows = [*all_events(keeper.store, before.row.id)]
         last = rows[-1].seq if rows else 0
@@ -163,7 +171,7 @@ def _carried(
         arms = len(old.spec.arm_names)
         results = results_of_log(rows, arms, settled, carry.up_to, carry.without)
     results = by_name(results, old.spec.arm_names, spec.arm_names)
-    trial = Life(spec, new_uid()).agent
+    trial = ExperimentState(spec, new_uid()).agent
     _check_ranges(old.agent.reward_range, trial.reward_range)
     trial.check_results(*results)
     return results
@@ -183,7 +191,7 @@ def _check_alarm(spec: Spec) -> None:
 
 def _try_out(spec: Spec) -> None:
     """Raise if the policy cannot take in rewards at both ends of their range; two arms must do."""
-    agents = [Life(spec, new_uid()).agent for _ in range(2)]
+    agents = [ExperimentState(spec, new_uid()).agent for _ in range(2)]
     for agent, end in zip(agents, agents[0].reward_range, strict=True):
         reward = end if math.isfinite(end) else 0.0
         try:
@@ -198,7 +206,7 @@ def _start(spec: Spec) -> Results | None:
     if spec.start is None:
         return None
     results = Results.of(spec.start)
-    trial = Life(spec, new_uid()).agent
+    trial = ExperimentState(spec, new_uid()).agent
     try:
         trial.learn(*results)
     except RewardError as error:  # it begins with the name of the list
@@ -221,7 +229,7 @@ def _check_horizon(spec: Spec, results: Results) -> None:
         )
 
 
-def _parked(old: Life, spec: Spec) -> Sequence[int]:
+def _parked(old: ExperimentState, spec: Spec) -> Sequence[int]:
     """Return the arms of a new version that are parked in the one before."""
     names = [old.spec.arm_names[arm] for arm in old.agent.parked]
     parked = [arm for arm, name in enumerate(spec.arm_names) if name in names]
@@ -250,15 +258,15 @@ def _new_row(keeper: Keeper, experiment: int, number: int, spec: Spec) -> Versio
 
 def _begin(
     keeper: Keeper, row: VersionRow, spec: Spec, key: str | None = None, request: str | None = None
-) -> tuple[Version, Life]:
+) -> tuple[RunningVersion, ExperimentState]:
     """Return a new version with the first row of its log, which knows what was specified."""
-    life = Life(spec, row.uid)
+    state = ExperimentState(spec, row.uid)
     content = {"code": code_here(), "request": request, "spec": spec.digest}
-    life.start(content, keeper.clock.now(), key)
-    return Version(row, keeper.past_of(row.id), life), life
+    state.start(content, keeper.clock.now(), key)
+    return RunningVersion(row, keeper.past_of(row.id), state), state
 
 
-def _add(keeper: Keeper, served: Served, version: Version, spec: Spec) -> None:
+def _add(keeper: Keeper, served: RunningExperiment, version: RunningVersion, spec: Spec) -> None:
     """Make a version the newest one of its experiment, and let all of it be written."""
     served.versions.append(version)
     changes = keeper.writer.open

@@ -11,7 +11,7 @@ from structured_bandits.service.running.metrics import (
     ExperimentReading,
     ServerReading,
 )
-from structured_bandits.service.running.running_experiment import Served
+from structured_bandits.service.running.running_experiment import RunningExperiment
 
 if TYPE_CHECKING:
     from structured_bandits.service.running.registry import Keeper
@@ -23,10 +23,10 @@ def server_reading(owner: Keeper) -> ServerReading:
     return ServerReading(owner.writer.queued, owner.refusal is not None, experiments)
 
 
-def _experiment(owner: Keeper, served: Served) -> ExperimentReading:
-    life, now = served.life, owner.clock.now()
-    agent = life.agent
-    names = life.spec.arm_names
+def _experiment(owner: Keeper, served: RunningExperiment) -> ExperimentReading:
+    state, now = served.state, owner.clock.now()
+    agent = state.agent
+    names = state.spec.arm_names
     arms = []
     if len(names) <= MOST_ARMS:
         for name, pulls, total in zip(names, agent.pulls, agent.sums, strict=True):
@@ -36,7 +36,7 @@ def _experiment(owner: Keeper, served: Served) -> ExperimentReading:
         name=served.name,
         pending=agent.pending_count,
         active_arms=len(agent.active_arms),
-        held=len(life.held),
+        held=len(state.held),
         oldest_pending_seconds=oldest_seconds(served, now),
         alarms=[alarm.kind for alarm in alarms_of(owner, served)],
         snapshot_age_seconds=None if saved is None else (now - saved) / 1000.0,
@@ -46,7 +46,7 @@ def _experiment(owner: Keeper, served: Served) -> ExperimentReading:
     )
 
 
-def oldest_seconds(served: Served, now: int) -> float | None:
+def oldest_seconds(served: RunningExperiment, now: int) -> float | None:
     """Return the age of the oldest decision whose reward is out."""
-    oldest = served.life.agent.oldest_out
-    return None if oldest is None else max(0.0, (now - served.life.times.time_of(oldest)) / 1000.0)
+    oldest = served.state.agent.oldest_out
+    return None if oldest is None else max(0.0, (now - served.state.times.time_of(oldest)) / 1000.0)

@@ -16,7 +16,7 @@ import msgspec
 import structured_bandits
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.service.contract import DamagedError, OwnedElsewhereError, Store
-from structured_bandits.service.experiment.experiment_state import BrokenError, Life
+from structured_bandits.service.experiment.experiment_state import BrokenError, ExperimentState
 from structured_bandits.service.experiment.replay import (
     Restored,
     code_here,
@@ -24,16 +24,16 @@ from structured_bandits.service.experiment.replay import (
     spec_of,
     wrote_here,
 )
-from structured_bandits.service.experiment.saved_state import digest_of, save_life
+from structured_bandits.service.experiment.saved_state import digest_of, save_state
 from structured_bandits.service.logs import log, log_error
 from structured_bandits.service.refusals import Conflict, NotFound, Unavailable
 from structured_bandits.service.rows import Changes, Saved, TokenRow, VersionRow
 from structured_bandits.service.running.clock import Clock
 from structured_bandits.service.running.metrics import Metrics
 from structured_bandits.service.running.readings import server_reading
-from structured_bandits.service.running.running_experiment import Served, Version
+from structured_bandits.service.running.running_experiment import RunningExperiment, RunningVersion
 from structured_bandits.service.running.tokens import Token, Tokens
-from structured_bandits.service.store.log_index import PastOf, Unwritten
+from structured_bandits.service.store.log_index import LogIndex, Unwritten
 from structured_bandits.service.store.tables import UNSEALED
 from structured_bandits.service.store.writer import Refused, Writer
 
@@ -52,7 +52,7 @@ class Keeper:
     def __init__(self, store: Store, clock: Clock | None = None) -> None:
         self.store = store
         self.clock = clock or Clock()
-        self.served: dict[str, Served] = {}
+        self.served: dict[str, RunningExperiment] = {}
         self.tokens = Tokens()
         self.metrics = Metrics(lambda: server_reading(self), structured_bandits.__version__)
         self.epoch = 0
@@ -62,7 +62,7 @@ class Keeper:
         self._failed_at: float | None = None
         self._unwritten = Unwritten()
         self._refusals: Counter[str | None] = Counter()  # by name; None: what is of no experiment
-        self.unreadable: dict[str, Served] = {}  # stopped, and could not be read again
+        self.unreadable: dict[str, RunningExperiment] = {}  # stopped, and could not be read again
         self.writer = Writer(store, self._wrote, self._failed, self._contradicted)
 
     # --- opening and closing
@@ -83,7 +83,7 @@ class Keeper:
         if self.refusal is None and not self.lost:
             for served in self.served.values():
                 for version in served.versions:
-                    if version.life is not None and version.cost > 0.0:
+                    if version.state is not None and version.cost > 0.0:
                         self._snapshot(version)
             self.writer.write_now()
         self.writer.close()
@@ -97,7 +97,7 @@ class Keeper:
         """
         self._unwritten = Unwritten()
         try:
-            served = {row.id: Served(row) for row in self.store.experiments()}
+            served = {row.id: RunningExperiment(row) for row in self.store.experiments()}
             for row in self.store.versions():
                 experiment = served[row.experiment]
                 experiment.versions.append(self._loaded(row, experiment, begin))
@@ -120,46 +120,46 @@ class Keeper:
             "a backup"
         )
 
-    def _warn_of_seal(self, served: Iterable[Served]) -> None:
+    def _warn_of_seal(self, served: Iterable[RunningExperiment]) -> None:
         """Say at every experiment that what no log covers is not what was written."""
         warning = f"{UNSEALED[0].upper()}{UNSEALED[1:]}: run `structured-bandits verify`."
         log("A restart met something unexpected.", what=warning)
         for each in served:
             each.warnings.append(warning)
 
-    def _loaded(self, row: VersionRow, served: Served, begin: bool) -> Version:
+    def _loaded(self, row: VersionRow, served: RunningExperiment, begin: bool) -> RunningVersion:
         past = self.past_of(row.id)
         if row.closed:
-            return Version(row, past, None)
+            return RunningVersion(row, past, None)
         began = time.perf_counter()
         restored = restore(self.store, row, spec_of(self.store, row))
         seconds = time.perf_counter() - began
         for warning in restored.warnings:
             served.warnings.append(warning)
             log("A restart met something unexpected.", experiment=served.name, what=warning)
-        restored.life.outbox.clear()  # each reward was forwarded in the transaction that recorded it
-        version = Version(row, past, restored.life, replay_seconds=seconds)
+        restored.state.outbox.clear()  # each reward was forwarded in the transaction that recorded it
+        version = RunningVersion(row, past, restored.state, replay_seconds=seconds)
         version.cost = seconds if restored.replayed else 0.0
         if begin:
             self._begin_again(version, restored)
         return version
 
-    def _begin_again(self, version: Version, restored: Restored) -> None:
+    def _begin_again(self, version: RunningVersion, restored: Restored) -> None:
         """Record that this process goes on with a version; if its code is new, with an anchor."""
         row = version.row
         changed = restored.changed or not wrote_here(self.store, row, row.head)
         if restored.replayed or changed:
             taken = {"code": code_here(), "taken": restored.changed}
-            restored.life.start(taken, self.clock.now())
+            restored.state.start(taken, self.clock.now())
             self.queue(version)
         if changed:
             self._snapshot(version, anchor=1)
 
     # --- writing
 
-    def past_of(self, version: int) -> PastOf:
+    def past_of(self, version: int) -> LogIndex:
         """Return what is in the log of a version, rows that are on their way to the disk included."""
-        return PastOf(self.store, self._unwritten, version)
+        return LogIndex(self.store, self._unwritten, version)
 
     def _wrote(self, changes: Changes, seconds: float) -> None:
         self._unwritten.remove(changes)
@@ -206,13 +206,13 @@ class Keeper:
             self._unwritten.forget([row for row, of in experiment_of.items() if of == experiment])
             self._load_again(self.served.pop(name))
 
-    def _load_again(self, before: Served) -> None:
+    def _load_again(self, before: RunningExperiment) -> None:
         """Read one experiment from the store, stopped; if it was to be made, it is not there."""
         name, experiment = before.name, before.row.id
         self.stopped[experiment] = CONTRADICTED
         try:
             rows = [row for row in self.store.experiments() if row.id == experiment]
-            for served in map(Served, rows):
+            for served in map(RunningExperiment, rows):
                 for row in self.store.versions():
                     if row.experiment == experiment:
                         served.versions.append(self._loaded(row, served, begin=False))
@@ -255,26 +255,26 @@ class Keeper:
         self.lost, self.refusal = True, why
         self.served = {}
 
-    def queue(self, version: Version) -> None:
+    def queue(self, version: RunningVersion) -> None:
         """Let the rows that a version has recorded be written."""
-        life = version.life
-        assert life is not None
-        fresh = life.take_fresh()
+        state = version.state
+        assert state is not None
+        fresh = state.take_fresh()
         self._unwritten.add(version.row.id, fresh)
         self.writer.add(version.row.id, fresh)
         version.cost += COST_OF_ROW * len(fresh)
         if version.cost > max(MOST_COST, 5.0 * version.snapshot_cost):
             self._snapshot(version)
 
-    def _snapshot(self, version: Version, anchor: int = 0) -> None:
+    def _snapshot(self, version: RunningVersion, anchor: int = 0) -> None:
         """Save the state of a version with a row that says so."""
-        life = version.life
-        assert life is not None
+        state = version.state
+        assert state is not None
         began = time.thread_time()
-        event = life.mark(self.clock.now(), anchor)
-        self.writer.add(version.row.id, life.take_fresh())
-        state = save_life(life)
-        saved = Saved(version.row.id, event.seq, digest_of(state), state, anchor)
+        event = state.mark(self.clock.now(), anchor)
+        self.writer.add(version.row.id, state.take_fresh())
+        packed = save_state(state)
+        saved = Saved(version.row.id, event.seq, digest_of(packed), packed, anchor)
         self.writer.open.snapshots.append(saved)
         version.cost, version.snapshot_at = 0.0, event.at
         version.snapshot_cost = time.thread_time() - began
@@ -290,7 +290,7 @@ class Keeper:
             raise Unavailable(CONTRADICTED, retry_after=TRY_AGAIN)
 
     @contextmanager
-    def changing(self, version: Version, follows: bool = False) -> Iterator[Life]:
+    def changing(self, version: RunningVersion, follows: bool = False) -> Iterator[ExperimentState]:
         """Around a command: refuses if nothing can be written, and queues what was recorded.
 
         What `follows` from a command that was recorded is not refused. If a command fails after it has
@@ -300,12 +300,12 @@ class Keeper:
         """
         if not follows:
             self.check_writable(version.row.experiment)
-        life = version.life
-        if life is None:
+        state = version.state
+        if state is None:
             raise Conflict("This version is closed: no rewards are out.")
         began = time.thread_time()
         try:
-            yield life
+            yield state
         except BrokenError as error:
             log_error("A policy failed.", error)
             why = f"The experiment has stopped, because its policy failed: {error}"
@@ -330,11 +330,11 @@ class Keeper:
 
     # --- finding
 
-    def all_there(self) -> list[Served]:
+    def all_there(self) -> list[RunningExperiment]:
         """Return all experiments, those that cannot be read included: their numbers are taken."""
         return [*self.served.values(), *self.unreadable.values()]
 
-    def find(self, name: str) -> Served:
+    def find(self, name: str) -> RunningExperiment:
         """Return an experiment; raises NotFound."""
         try:
             return self.served[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from structured_bandits.errors import OutputError, ParameterError
-from structured_bandits.service.experiment.accounting import results_of_life
+from structured_bandits.service.experiment.accounting import results_of
 from structured_bandits.service.running.commands import Owner
 from structured_bandits.service.store.copies import LOGS, copy_of_backup, remove_store
 from structured_bandits.service.store.sqlite import SqliteStore
@@ -44,8 +44,8 @@ def _begin_anew(target: Path) -> list[str]:
     done = []
     try:
         for name, served in owner.served.items():
-            rewards = sum(results_of_life(served.life).pulls)
-            made = owner.new_version(name, NewVersion(spec=served.life.spec.plain), again=True)
+            rewards = sum(results_of(served.state).pulls)
+            made = owner.new_version(name, NewVersion(spec=served.state.spec.plain), again=True)
             done.append(f"{name}: version {made.version} begins with {rewards:,} rewards")
         owner.writer.write_now()
     finally:

@@ -7,10 +7,10 @@ import secrets
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from structured_bandits.service.experiment.experiment_state import Life
+from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.refusals import NotFound
 from structured_bandits.service.rows import ExperimentRow, VersionRow
-from structured_bandits.service.store.log_index import PastOf
+from structured_bandits.service.store.log_index import LogIndex
 
 #: As `public_id` writes them, and in no other way: without zeros before the number.
 ID = re.compile(r"([0-9a-f]{12})-(?:p([1-9][0-9]{0,17})|(0|[1-9][0-9]{0,17}))")
@@ -24,17 +24,17 @@ def new_uid() -> str:
 class Place(NamedTuple):
     """A decision, found: the version and its number there."""
 
-    version: Version
+    version: RunningVersion
     decision: int
 
 
 @dataclass
-class Version:
+class RunningVersion:
     """A version: what the store says of it, and its state unless it is closed."""
 
     row: VersionRow
-    past: PastOf
-    life: Life | None
+    past: LogIndex
+    state: ExperimentState | None
     cost: float = 0.0  # seconds that a restart would take to replay what follows the last snapshot
     snapshot_cost: float = 0.0  # seconds that the last snapshot took
     snapshot_at: int | None = None
@@ -47,11 +47,11 @@ class Version:
 
 
 @dataclass
-class Served:
+class RunningExperiment:
     """An experiment."""
 
     row: ExperimentRow
-    versions: list[Version] = field(default_factory=list)  # oldest first
+    versions: list[RunningVersion] = field(default_factory=list)  # oldest first
     warnings: list[str] = field(default_factory=list)  # of the last restart
 
     @property
@@ -60,20 +60,20 @@ class Served:
         return self.row.name
 
     @property
-    def current(self) -> Version:
+    def current(self) -> RunningVersion:
         """The version that is asked."""
         return self.versions[-1]
 
     def is_whole(self) -> bool:
         """Return whether there is a version that can be asked."""
-        return bool(self.versions) and self.current.life is not None
+        return bool(self.versions) and self.current.state is not None
 
     @property
-    def life(self) -> Life:
+    def state(self) -> ExperimentState:
         """The state of the version that is asked."""
-        life = self.current.life
-        assert life is not None  # the current version is never closed
-        return life
+        state = self.current.state
+        assert state is not None  # the current version is never closed
+        return state
 
     def find(self, public_id: str) -> Place:
         """Return the decision with a public id; raises NotFound."""

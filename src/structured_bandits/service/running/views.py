@@ -12,10 +12,10 @@ from structured_bandits.live.agent import Agent
 from structured_bandits.live.bounds import MISS
 from structured_bandits.live.likely import LikelyModel
 from structured_bandits.service.experiment.choosing import CONTROL
-from structured_bandits.service.experiment.experiment_state import Life, Side
+from structured_bandits.service.experiment.experiment_state import ExperimentState, Side
 from structured_bandits.service.running.alarms import alarms_of
 from structured_bandits.service.running.readings import oldest_seconds
-from structured_bandits.service.running.running_experiment import Served
+from structured_bandits.service.running.running_experiment import RunningExperiment
 from structured_bandits.structures.finite.structure import FiniteStructure
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ LIKELIEST = 10
 LARGEST = 1e300  # e-values above it are not shown as numbers
 
 
-def state_of(owner: Owner, served: Served) -> wire.State:
+def state_of(owner: Owner, served: RunningExperiment) -> wire.State:
     """Return all that the dashboard shows."""
-    life, version = served.life, served.current
-    agent, spec = life.agent, life.spec
-    running = "paused" if life.paused else "running"
+    state, version = served.state, served.current
+    agent, spec = state.agent, state.spec
+    running = "paused" if state.paused else "running"
     return wire.State(
         name=served.name,
         version=version.row.number,
         uid=version.uid,
-        seq=life.seq,
+        seq=state.seq,
         state="read-only" if owner.refusal is not None else running,
         policy=repr(agent.policy),
         order=spec.order,
@@ -43,54 +43,54 @@ def state_of(owner: Owner, served: Served) -> wire.State:
         asked=agent.next_id,
         rewards=agent.rewards,
         pending=agent.pending_count,
-        held=len(life.held),
+        held=len(state.held),
         oldest_pending_seconds=oldest_seconds(served, owner.clock.now()),
         window_seconds=spec.rewards.window,
-        missing=_missing(life),
+        missing=_missing(state),
         empty=agent.empty,
         extra=agent.extra_decisions,
-        arms=arms_of(life),
-        models=models_of(life),
-        misfit=misfit_of(life),
-        regret=regret_of(life),
-        control=control_of(life),
+        arms=arms_of(state),
+        models=models_of(state),
+        misfit=misfit_of(state),
+        regret=regret_of(state),
+        control=control_of(state),
         alarms=tuple(alarms_of(owner, served)),
         fallback=spec.fallback,
-        fallen_back=life.fallen_at is not None and spec.fallback != "none",
-        history=tuple(life.history.points),
+        fallen_back=state.fallen_at is not None and spec.fallback != "none",
+        history=tuple(state.history.points),
         versions=tuple(_version(served, each) for each in served.versions),
         reward_range=agent.reward_range if np.isfinite(agent.reward_range).all() else None,
     )
 
 
-def summary_of(owner: Owner, served: Served) -> wire.Summary:
+def summary_of(owner: Owner, served: RunningExperiment) -> wire.Summary:
     """Return an experiment as a line of the list of all."""
-    life = served.life
+    state = served.state
     return wire.Summary(
         name=served.name,
         version=served.current.row.number,
-        state="paused" if life.paused else "running",
-        rewards=life.agent.rewards,
-        pending=life.agent.pending_count,
+        state="paused" if state.paused else "running",
+        rewards=state.agent.rewards,
+        pending=state.agent.pending_count,
         alarms=len(alarms_of(owner, served)),
     )
 
 
-def _missing(life: Life) -> float | str | None:
-    rewards = life.spec.rewards
+def _missing(state: ExperimentState) -> float | str | None:
+    rewards = state.spec.rewards
     if rewards.window is None:
         return None
     return "cancel" if rewards.missing is None else rewards.missing
 
 
-def arms_of(life: Life) -> tuple[wire.ArmView, ...]:
+def arms_of(state: ExperimentState) -> tuple[wire.ArmView, ...]:
     """Return what is known of each arm."""
-    agent = life.agent
+    agent = state.agent
     pulls, means, intervals = agent.pulls, agent.means, agent.intervals
     planned, wanted, out = agent.planned, agent.plan, agent.out
     active = set(agent.active_arms)
     views = []
-    for arm, name in enumerate(life.spec.arm_names):
+    for arm, name in enumerate(state.spec.arm_names):
         status = "active" if arm in active else "dropped"
         views.append(
             wire.ArmView(
@@ -101,7 +101,7 @@ def arms_of(life: Life) -> tuple[wire.ArmView, ...]:
                 low=_finite(intervals[arm, 0]),
                 high=_finite(intervals[arm, 1]),
                 status="parked" if agent.parked_arms[arm] else status,
-                dropped_after=life.dropped_after.get(arm),
+                dropped_after=state.dropped_after.get(arm),
                 planned=int(planned[arm]),
                 wanted=int(wanted[arm]),
                 out=int(out[arm]),
@@ -110,9 +110,9 @@ def arms_of(life: Life) -> tuple[wire.ArmView, ...]:
     return tuple(views)
 
 
-def models_of(life: Life) -> wire.ModelsView | None:
+def models_of(state: ExperimentState) -> wire.ModelsView | None:
     """Return which models fit, and which are likely; None without a structure."""
-    agent, structure = life.agent, getattr(life.spec.policy, "structure", None)
+    agent, structure = state.agent, getattr(state.spec.policy, "structure", None)
     if structure is None:
         return None
     fitting = agent.fitting_models
@@ -132,45 +132,45 @@ def _likely(agent: Agent) -> tuple[wire.ModelView, ...]:
     )
 
 
-def misfit_of(life: Life) -> wire.MisfitView | None:
+def misfit_of(state: ExperimentState) -> wire.MisfitView | None:
     """Return what the e-value says; None for structures that are not tested."""
-    misfit = life.agent.misfit if life.spec.is_tested else None
+    misfit = state.agent.misfit if state.spec.is_tested else None
     if misfit is None:
         return None
     return wire.MisfitView(
         e_value=misfit.e_value if misfit.e_value < LARGEST else None,
         log10_e=misfit.log_e_value / math.log(10.0),
         p_value=misfit.p_value,
-        level=life.spec.level,
-        refuted=life.refuted,
+        level=state.spec.level,
+        refuted=state.refuted,
         arms=tuple(name for name, share in misfit.arms.items() if misfit.pulls and share >= 0.1),
     )
 
 
-def regret_of(life: Life) -> wire.RegretView | None:
+def regret_of(state: ExperimentState) -> wire.RegretView | None:
     """Return between what the regret lies over all models of a table that fit; None if none does."""
-    structure = getattr(life.spec.policy, "structure", None)
+    structure = getattr(state.spec.policy, "structure", None)
     if not isinstance(structure, FiniteStructure):
         return None
-    fitting = set(life.agent.fitting_models)
+    fitting = set(state.agent.fitting_models)
     rows = [place for place, name in enumerate(structure.model_names) if name in fitting]
     if not rows:
         return None
     table = structure.cells.table[rows]
-    regrets = (table.max(axis=1, keepdims=True) - table) @ life.agent.pulls
+    regrets = (table.max(axis=1, keepdims=True) - table) @ state.agent.pulls
     return wire.RegretView(least=float(regrets.min()), most=float(regrets.max()))
 
 
-def control_of(life: Life) -> wire.ControlView | None:
+def control_of(state: ExperimentState) -> wire.ControlView | None:
     """Return the control share beside the rest; None without one."""
-    spec = life.spec
+    spec = state.spec
     if spec.control is None or not spec.share:
         return None
     return wire.ControlView(
         arm=spec.arm_names[spec.control],
         share=spec.share,
-        control=_side(life.sides[CONTROL], life.agent),
-        policy=_side(life.sides["policy"], life.agent),
+        control=_side(state.sides[CONTROL], state.agent),
+        policy=_side(state.sides["policy"], state.agent),
     )
 
 
@@ -188,15 +188,15 @@ def _side(side: Side, agent: Agent) -> wire.Side:
     return wire.Side(pulls=side.pulls, mean=mean, low=low, high=high)
 
 
-def _version(served: Served, version: Any) -> wire.VersionView:
-    life = version.life
+def _version(served: RunningExperiment, version: Any) -> wire.VersionView:
+    state = version.state
     return wire.VersionView(
         number=version.row.number,
         uid=version.uid,
         made_at=version.row.made_at,
-        events=version.row.head if life is None else life.seq,
+        events=version.row.head if state is None else state.seq,
         current=version is served.current,
-        pending=0 if life is None else life.agent.pending_count,
+        pending=0 if state is None else state.agent.pending_count,
     )
 
 

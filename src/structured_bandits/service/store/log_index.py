@@ -44,7 +44,7 @@ class Unwritten:
                 self.keys.pop((version, event.key), None)
 
 
-class PastOf:
+class LogIndex:
     """The past of one version."""
 
     def __init__(self, store: Store, unwritten: Unwritten, version: int) -> None:

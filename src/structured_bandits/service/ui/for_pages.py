@@ -12,8 +12,8 @@ from structured_bandits.service.running.views import state_of, summary_of
 from structured_bandits.wire import Park, State, Summary
 
 
-class OwnerForPages:
-    """Fulfils pages.owner.PagesOwner."""
+class RegistryForPages:
+    """Fulfils pages.owner.PagesRegistry."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner

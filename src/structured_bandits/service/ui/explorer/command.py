@@ -88,11 +88,11 @@ def explorer_app(structure: Structure, title: str) -> Any:
     with needs("structured-bandits explore", extra="serve"):
         from starlette.applications import Starlette
 
-    from structured_bandits.service.http.authentication import Guard
+    from structured_bandits.service.http.authentication import Authentication
     from structured_bandits.service.http.trusted_hosts import Hosts
     from structured_bandits.service.running.tokens import Tokens
     from structured_bandits.service.ui.explorer.routes import Frame, explorer_routes
     from structured_bandits.service.ui.rendering import static_files
 
     routes = explorer_routes(lambda request: structure, frame_of=lambda request: Frame(title))
-    return Guard(Starlette(routes=[static_files(), *routes]), Tokens(), Hosts(HOST))
+    return Authentication(Starlette(routes=[static_files(), *routes]), Tokens(), Hosts(HOST))

@@ -10,7 +10,7 @@ from structured_bandits.service.running.tokens import Tokens
 from structured_bandits.wire import Park, State, Summary
 
 
-class PagesOwner(Protocol):
+class PagesRegistry(Protocol):
     """Reads and changes experiments and tokens; whoever may do so was asked before.
 
     All of them raise the problems of problems.py: NotFound for a name that is not known.

@@ -11,7 +11,7 @@ from structured_bandits.extras import needs
 from structured_bandits.service.http.authentication import caller_of, session_cookie
 from structured_bandits.service.http.problems import Unauthorised, problem_of
 from structured_bandits.service.refusals import NotFound, Refusal, Refused, Unavailable
-from structured_bandits.service.ui.pages.owner import PagesOwner
+from structured_bandits.service.ui.pages.owner import PagesRegistry
 from structured_bandits.service.ui.pages.panels import etag
 from structured_bandits.service.ui.pages.view import experiment_page, list_page
 from structured_bandits.service.ui.rendering import rendered, static_files
@@ -25,10 +25,10 @@ with needs("The service", extra="serve"):
 LOG_LINES = 12
 VERBS = ("pause", "resume", "park")
 WRONG_TOKEN = "This is no token of this server, or it was revoked."
-Page = Callable[[Request, PagesOwner], Awaitable[Response]]
+Page = Callable[[Request, PagesRegistry], Awaitable[Response]]
 
 
-def page_routes(owner: PagesOwner) -> list[BaseRoute]:
+def page_routes(owner: PagesRegistry) -> list[BaseRoute]:
     """Return the routes of all pages; they must stand behind the guard, which says who calls."""
     table: list[tuple[str, str, Page]] = [
         ("GET", "/", _experiments),
@@ -49,7 +49,7 @@ def page_routes(owner: PagesOwner) -> list[BaseRoute]:
     return [*routes, static_files()]
 
 
-def _answered(page: Page, owner: PagesOwner) -> Callable[[Request], Awaitable[Response]]:
+def _answered(page: Page, owner: PagesRegistry) -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint of a page: what is refused is said on a page, or leads to the login."""
 
     async def endpoint(request: Request) -> Response:
@@ -105,7 +105,7 @@ async def _fields(request: Request) -> dict[str, str]:
 # --- experiments ---------------------------------------------------------------------------------
 
 
-async def _experiments(request: Request, owner: PagesOwner) -> Response:
+async def _experiments(request: Request, owner: PagesRegistry) -> Response:
     caller = caller_of(request.scope)
     seen = [each for each in owner.summaries() if caller.may("read", each.name)]
     if not seen and caller.token is None:
@@ -119,14 +119,14 @@ def _address(request: Request) -> str:
     return f"{scheme}://{request.headers['host']}"
 
 
-def _read_state(request: Request, owner: PagesOwner) -> State:
+def _read_state(request: Request, owner: PagesRegistry) -> State:
     """Return the experiment that a path names, if the caller may see it."""
     name = request.path_params["name"]
     caller_of(request.scope).require("read", name)
     return owner.state(name)
 
 
-async def _context(request: Request, owner: PagesOwner, state: State) -> dict[str, Any]:
+async def _context(request: Request, owner: PagesRegistry, state: State) -> dict[str, Any]:
     """Return all that the templates of an experiment need."""
     caller = caller_of(request.scope)
     try:
@@ -138,19 +138,19 @@ async def _context(request: Request, owner: PagesOwner, state: State) -> dict[st
     return context | {"explorer": owner.explorer_path(state.name)}
 
 
-async def _experiment(request: Request, owner: PagesOwner) -> Response:
+async def _experiment(request: Request, owner: PagesRegistry) -> Response:
     return await _experiment_response(request, owner)
 
 
 async def _experiment_response(
-    request: Request, owner: PagesOwner, status: int = 200, failure: str = ""
+    request: Request, owner: PagesRegistry, status: int = 200, failure: str = ""
 ) -> Response:
     """Return the page of an experiment, above it why something was not done."""
     context = await _context(request, owner, _read_state(request, owner))
     return _html(request, "experiment.html", status, failure=failure, **context)
 
 
-async def _panels(request: Request, owner: PagesOwner) -> Response:
+async def _panels(request: Request, owner: PagesRegistry) -> Response:
     """Return the panels alone, or 304 if they are what the caller has."""
     state = _read_state(request, owner)
     mark = etag(state, caller_of(request.scope).may("admin", state.name))
@@ -161,7 +161,7 @@ async def _panels(request: Request, owner: PagesOwner) -> Response:
     return HTMLResponse(text, headers=headers)
 
 
-async def _act(request: Request, owner: PagesOwner) -> Response:
+async def _act(request: Request, owner: PagesRegistry) -> Response:
     """Pause, resume or park, then show the page again; what cannot be done is said above it."""
     name, verb = request.path_params["name"], request.url.path.rsplit("/", 1)[1]
     caller_of(request.scope).require("admin", name)
@@ -176,7 +176,7 @@ async def _act(request: Request, owner: PagesOwner) -> Response:
     return await _back(request, owner)
 
 
-async def _back(request: Request, owner: PagesOwner) -> Response:
+async def _back(request: Request, owner: PagesRegistry) -> Response:
     """Lead from the address of a button to the page that has it."""
     return _see(f"/experiments/{request.path_params['name']}")
 
@@ -191,12 +191,12 @@ def _park(fields: dict[str, str]) -> Park:
 # --- logging in ----------------------------------------------------------------------------------
 
 
-async def _login_form(request: Request, owner: PagesOwner) -> Response:
+async def _login_form(request: Request, owner: PagesRegistry) -> Response:
     path = local_path(request.query_params.get("next", "/"))
     return _html(request, "login.html", failure="", open=owner.tokens.open, next=path)
 
 
-async def _login(request: Request, owner: PagesOwner) -> Response:
+async def _login(request: Request, owner: PagesRegistry) -> Response:
     """Keep a token that is valid in a cookie that no script can read and no other site can send."""
     fields = await _fields(request)
     text, path = fields.get("token", "").strip(), local_path(fields.get("next", "/"))
@@ -209,7 +209,7 @@ async def _login(request: Request, owner: PagesOwner) -> Response:
     return response
 
 
-async def _logout(request: Request, owner: PagesOwner) -> Response:
+async def _logout(request: Request, owner: PagesRegistry) -> Response:
     response = _see("/login")
     response.headers.append("set-cookie", session_cookie("", caller_of(request.scope).https))
     return response
@@ -228,13 +228,13 @@ def local_path(path: str) -> str:
 # --- tokens --------------------------------------------------------------------------------------
 
 
-async def _tokens(request: Request, owner: PagesOwner) -> Response:
+async def _tokens(request: Request, owner: PagesRegistry) -> Response:
     caller_of(request.scope).require("admin", None)
     return _token_page(request, owner)
 
 
 def _token_page(
-    request: Request, owner: PagesOwner, status: int = 200, secret: str = "", failure: str = ""
+    request: Request, owner: PagesRegistry, status: int = 200, secret: str = "", failure: str = ""
 ) -> Response:
     """Return the list of tokens: those that are valid first, the newest at the top."""
     listed = sorted(owner.tokens, key=lambda each: (each.revoked_at is not None, -each.made_at))
@@ -242,7 +242,7 @@ def _token_page(
     return _html(request, "tokens.html", status, **kept)
 
 
-async def _make_token(request: Request, owner: PagesOwner) -> Response:
+async def _make_token(request: Request, owner: PagesRegistry) -> Response:
     """Make a token and show it, this once. Whoever makes the first is logged in with it."""
     caller = caller_of(request.scope)
     caller.require("admin", None)
@@ -261,7 +261,7 @@ async def _make_token(request: Request, owner: PagesOwner) -> Response:
     return response
 
 
-async def _revoke_token(request: Request, owner: PagesOwner) -> Response:
+async def _revoke_token(request: Request, owner: PagesRegistry) -> Response:
     caller_of(request.scope).require("admin", None)
     await owner.revoke_token((await _fields(request)).get("id", ""))
     return _see("/tokens")
