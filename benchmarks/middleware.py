@@ -10,9 +10,10 @@ import asyncio
 import time
 from typing import Any
 
+from structured_bandits.service.http.api import protected
 from structured_bandits.service.http.authentication import Authentication
-from structured_bandits.service.http.limits import BodyLimit, Buckets
-from structured_bandits.service.http.middleware import protected
+from structured_bandits.service.http.bodies import BodyLimit
+from structured_bandits.service.http.rate_limit import Buckets
 from structured_bandits.service.http.request_metrics import RequestMetrics
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies
 from structured_bandits.service.running.metrics import Metrics, ServerReading

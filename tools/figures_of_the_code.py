@@ -182,7 +182,8 @@ def ask_over_http(app):
 with tempfile.TemporaryDirectory() as folder:
     shop = Shop(Path(folder))
     shop.create(SHOP)
-    app = application(shop.owner, Hosts("127.0.0.1"))
+    owner = shop.registry if hasattr(shop, "registry") else shop.owner  # its older name
+    app = application(owner, Hosts("127.0.0.1"))
     ask_over_http(app)
     told["an ask over HTTP"] = crossings(lambda: ask_over_http(app))
     shop.close()

@@ -17,7 +17,7 @@ from structured_bandits.service.ui.explorer.command import explore
 from structured_bandits.text_tables import table_text
 
 if TYPE_CHECKING:
-    from structured_bandits.service.running.commands import Owner
+    from structured_bandits.service.running.registry import Registry
 
 STORE = click.option(
     "--store",
@@ -93,15 +93,15 @@ def serve(
     specs = [(checked_name(file.stem), read_spec(file)) for file in files]
     address = Address(host, port, allow_host, trusted_proxy, rate, log_requests)
     with _unless_owned("Say --standby to wait for its end."):
-        owner = take_over(open_store(store), standby, lambda text: click.echo(text, err=True))
+        registry = take_over(open_store(store), standby, lambda text: click.echo(text, err=True))
         try:
-            check_exposure(host, allow_host, not owner.tokens.open)  # before anything is created
-            for line in begin_experiments(owner, specs, update, fresh):
+            check_exposure(host, allow_host, not registry.tokens.open)  # before anything is created
+            for line in begin_experiments(registry, specs, update, fresh):
                 click.echo(line)
         except BaseException:
-            owner.close()
+            registry.close()
             raise
-        code = run(owner, address, lambda url: click.echo(f"serving on {url}"))
+        code = run(registry, address, lambda url: click.echo(f"serving on {url}"))
     sys.exit(code)
 
 
@@ -119,18 +119,18 @@ def _unless_owned(otherwise: str) -> Iterator[None]:
 
 
 @contextmanager
-def _owned(store: str, otherwise: str) -> Iterator[Owner]:
+def _owned(store: str, otherwise: str) -> Iterator[Registry]:
     """Own a store for a moment, where no server does; `otherwise` is what to do if one does."""
-    from structured_bandits.service.running.commands import Owner
+    from structured_bandits.service.running.registry import Registry
     from structured_bandits.service.server import open_store
 
     with _unless_owned(otherwise):
-        owner = Owner(open_store(store))
-        owner.open()
+        registry = Registry(open_store(store))
+        registry.open()
         try:
-            yield owner
+            yield registry
         finally:
-            owner.close()
+            registry.close()
 
 
 @click.group()
@@ -151,12 +151,12 @@ def token() -> None:
 @STORE
 def add_token(name: str, role: str, experiment: tuple[str, ...], store: str) -> None:
     """Make a token for NAME and print it, this once: it is kept nowhere."""
-    with _owned(store, TOKENS_ELSEWHERE) as owner:
+    with _owned(store, TOKENS_ELSEWHERE) as registry:
         for each in experiment:
-            if each not in owner.served:
+            if each not in registry.experiments:
                 click.echo(f"note: there is no experiment {each!r} yet", err=True)
-        text, _ = owner.add_token(name, role, experiment or None)
-        owner.writer.write_now()
+        text, _ = registry.add_token(name, role, experiment or None)
+        registry.writer.write_now()
     click.echo(text)
 
 
@@ -185,9 +185,9 @@ def _for_which(experiments: str) -> str:
 @STORE
 def revoke_token(identity: str, store: str) -> None:
     """Revoke the token with this ID."""
-    with _owned(store, TOKENS_ELSEWHERE) as owner:
-        changed = owner.revoke_token(identity)
-        owner.writer.write_now()
+    with _owned(store, TOKENS_ELSEWHERE) as registry:
+        changed = registry.revoke_token(identity)
+        registry.writer.write_now()
     if not changed:
         raise Complaint(f"there is no valid token {identity!r}; `token list` shows all")
     click.echo(f"revoked: {identity}")
@@ -271,8 +271,8 @@ def archive(folder: Path, store: str) -> None:
     """Move the logs of closed versions out of the store, into Parquet files in FOLDER."""
     from structured_bandits.service.store.archive import archive as move
 
-    with _owned(store, "End it first, and start it again afterwards.") as owner:
-        made = move(owner.store, folder)
+    with _owned(store, "End it first, and start it again afterwards.") as registry:
+        made = move(registry.store, folder)
     for path in made:
         click.echo(f"archived: {path}")
     if not made:
@@ -313,10 +313,10 @@ def demo(port: int, no_browser: bool) -> None:
         hint = "make room there, or name a folder in the environment variable TMPDIR"
         raise Complaint(f"{error.strerror}; {hint}") from None
     with temporary as folder:
-        owner = take_over(open_store(f"{folder}/demo.db"), False, click.echo)
-        begin_experiments(owner, [(scene.name, scene.spec) for scene in SCENES], update=False)
+        registry = take_over(open_store(f"{folder}/demo.db"), False, click.echo)
+        begin_experiments(registry, [(scene.name, scene.spec) for scene in SCENES], update=False)
         try:
-            code = run(owner, Address(port=port), begin)
+            code = run(registry, Address(port=port), begin)
         finally:
             stop.set()
     sys.exit(code)

@@ -12,6 +12,7 @@ import numpy as np
 
 from structured_bandits.service.experiment.choosing import Choice, Wanted, choices_of
 from structured_bandits.service.experiment.experiment_state import ExperimentState
+from structured_bandits.service.experiment.judging import judge
 from structured_bandits.service.experiment.spec import Spec, build_spec
 from structured_bandits.service.rows import Event
 
@@ -49,7 +50,7 @@ class BareLife:
     def tell(self, rewards: Sequence[tuple[int, float]]) -> None:
         """Tell rewards together."""
         if rewards:
-            judged = self.state.judge(rewards, NoPast())
+            judged = judge(self.state, rewards, NoPast())
             self.state.tell(judged, int(1000 * self.now))
             self.state.take_fresh()
 

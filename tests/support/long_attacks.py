@@ -17,6 +17,7 @@ from support.siege import Findings
 
 from structured_bandits.service.experiment.choosing import Wanted
 from structured_bandits.service.experiment.experiment_state import ExperimentState
+from structured_bandits.service.experiment.judging import judge
 from structured_bandits.service.experiment.replay import code_here
 from structured_bandits.service.experiment.saved_state import saved_content
 from structured_bandits.service.experiment.spec import build_spec
@@ -130,7 +131,7 @@ def live(seed: int, right: bool) -> tuple[bool, bool]:
     for at in range(1, PULLS + 1):
         asked = life.ask(Wanted(1, None, None, defer=False), at)
         reward = float(rng.random() < truth[asked.arm])
-        life.tell(life.judge([(asked.decision or 0, reward)], NoPast()), at)
+        life.tell(judge(life, [(asked.decision or 0, reward)], NoPast()), at)
         rows += life.take_fresh()
         if life.refuted:
             break

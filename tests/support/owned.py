@@ -14,8 +14,10 @@ from structured_bandits.service.contract import Store
 from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.experiment.replay import Verdict, spec_of, verify
 from structured_bandits.service.http.problems import problem_of
+from structured_bandits.service.running.chores import settle
 from structured_bandits.service.running.clock import Clock
-from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.running.lifecycle import create
+from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.store.sqlite import SqliteStore
 
 NAME = "shop"
@@ -81,36 +83,36 @@ class Shop:
 
     def begin(self) -> None:
         """Start an owner."""
-        self.owner = Owner(self.make(), self.time.clock())
-        self.owner.open()
+        self.registry = Registry(self.make(), self.time.clock())
+        self.registry.open()
 
     def close(self) -> None:
         """End it in order: snapshots are saved."""
-        self.owner.close()
+        self.registry.close()
 
     def drop(self) -> None:
         """End it as a loss of power would: what was not committed is gone, nothing is saved."""
-        self.owner.writer.close()
-        self.owner.store.close()
+        self.registry.writer.close()
+        self.registry.store.close()
 
     def restart(self, in_order: bool = True) -> None:
         """End it and start it again."""
         (self.close if in_order else self.drop)()
         self.begin()
 
-    def call(self, does: Callable[[Owner], Any]) -> Answered:
+    def call(self, does: Callable[[Registry], Any]) -> Answered:
         """Let a command be done and written, like a request over HTTP."""
-        found = answered(lambda: does(self.owner))
-        self.owner.writer.write_now()
+        found = answered(lambda: does(self.registry))
+        self.registry.writer.write_now()
         return found
 
     def create(self, spec: dict[str, Any], name: str = NAME) -> Answered:
         """Create an experiment."""
-        return self.call(lambda owner: owner.create(name, spec))
+        return self.call(lambda registry: create(registry, name, spec))
 
     def ask(self, name: str = NAME, **request: Any) -> Answered:
         """Ask for decisions."""
-        return self.call(lambda owner: owner.ask(name, wire.Ask(**request)))
+        return self.call(lambda registry: registry.find(name).ask(wire.Ask(**request)))
 
     def ask_one(self, name: str = NAME, **request: Any) -> wire.Decision:
         """Ask for one decision, which must succeed."""
@@ -120,21 +122,21 @@ class Shop:
     def tell(self, *rewards: tuple[str, float], name: str = NAME) -> Answered:
         """Tell rewards by id."""
         listed = [wire.Reward(id=each, reward=reward) for each, reward in rewards]
-        return self.call(lambda owner: owner.tell(name, listed))
+        return self.call(lambda registry: registry.find(name).tell(listed))
 
     def settle(self) -> None:
         """Close the windows whose time has come."""
-        while self.owner.settle():
+        while settle(self.registry):
             pass
-        self.owner.writer.write_now()
+        self.registry.writer.write_now()
 
     def life(self, name: str = NAME) -> ExperimentState:
         """The state of the version that is asked."""
-        return self.owner.find(name).state
+        return self.registry.find(name).state
 
     def verdicts(self, decisions: bool = True) -> list[Verdict]:
         """Check the logs of all versions."""
-        store = self.owner.store
+        store = self.registry.store
         rows = store.versions()
         return [verify(store, row, spec_of(store, row), decisions) for row in rows]
 

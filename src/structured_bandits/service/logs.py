@@ -25,7 +25,8 @@ _TRACEPARENT = re.compile(rb"(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a
 _NO_TRACE = b"0" * 32
 
 _logger = logging.getLogger(LOGGER)
-_request: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("request", default=None)
+#: The request that what is logged in this task belongs to.
+REQUEST: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("request", default=None)
 
 
 def log(message: str, level: int = logging.INFO, **fields: Any) -> None:
@@ -49,11 +50,6 @@ def set_up_logs(stream: TextIO | None = None, level: int = logging.INFO) -> logg
         logger.setLevel(level)
         logger.propagate = False
     return handler
-
-
-def begin_request(scope: Scope) -> None:
-    """Let what is logged from here on, in this task, belong to a request."""
-    _request.set(scope)
 
 
 def trace_id_of(scope: Scope) -> str:
@@ -84,7 +80,7 @@ class JsonLines(logging.Formatter):
         }
         if record.name != LOGGER:
             line["logger"] = record.name
-        scope = _request.get()
+        scope = REQUEST.get()
         if scope is not None:
             line["trace_id"] = trace_id_of(scope)
         for name, value in getattr(record, "fields", {}).items():

@@ -21,11 +21,13 @@ from structured_bandits.service.http.slow_clients import SlowClientProtocol
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies, check_exposure
 from structured_bandits.service.logs import log
 from structured_bandits.service.refusals import Conflict
-from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.running.chores import do_chores
+from structured_bandits.service.running.lifecycle import create, new_version
+from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.running.running_experiment import RunningExperiment
 from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.service.ui.explorer.routes import Frame, explorer_routes
-from structured_bandits.service.ui.for_pages import RegistryForPages
+from structured_bandits.service.ui.pages.registry import RegistryForPages
 from structured_bandits.service.ui.pages.routes import bar, page_routes, refusal
 from structured_bandits.structures.base import Structure
 from structured_bandits.wire import Carry, NewVersion
@@ -62,7 +64,10 @@ def open_store(where: str, readonly: bool = False) -> Store:
 
 
 def begin_experiments(
-    owner: Owner, specs: Sequence[tuple[str, dict[str, Any]]], update: bool, fresh: bool = False
+    registry: Registry,
+    specs: Sequence[tuple[str, dict[str, Any]]],
+    update: bool,
+    fresh: bool = False,
 ) -> list[str]:
     """Create the experiments of files, or with `update` new versions; return what was done.
 
@@ -71,7 +76,7 @@ def begin_experiments(
     made = set()
     for name, plain in specs:
         try:
-            created = owner.create(name, plain)
+            created = create(registry, name, plain)
         except Conflict:
             if not update:
                 raise ParameterError(
@@ -79,17 +84,18 @@ def begin_experiments(
                     "make a new version that begins with all its rewards, or rename the file."
                 ) from None
             carry = None if fresh else Carry()
-            created = owner.new_version(name, NewVersion(spec=plain, carry=carry))
+            created = new_version(registry.find(name), NewVersion(spec=plain, carry=carry))
         if created.created:
             made.add(name)
-    owner.writer.write_now()
-    return [_line(served, served.name in made) for served in owner.served.values()]
+    registry.writer.write_now()
+    return [_line(each, each.name in made) for each in registry.experiments.values()]
 
 
-def _line(served: RunningExperiment, made: bool) -> str:
+def _line(experiment: RunningExperiment, made: bool) -> str:
     """Return how an experiment begins, and whether it does so in trouble."""
-    state = served.state
-    line = f"{served.name}: version {served.current.row.number} {'created' if made else 'goes on'}"
+    state = experiment.state
+    begins = "created" if made else "goes on"
+    line = f"{experiment.name}: version {experiment.current.row.number} {begins}"
     if made and state.fallen_at is not None:
         line += (
             f", but the {state.agent.rewards:,} rewards that it begins with refute its structure"
@@ -114,19 +120,19 @@ def listen(address: Address) -> socket.socket:
     return found
 
 
-def run(owner: Owner, address: Address, ready: Callable[[str], None]) -> int:
+def run(registry: Registry, address: Address, ready: Callable[[str], None]) -> int:
     """Serve until a signal comes; return the exit code.
 
-    `owner` is open. `ready` is called with the address once requests are answered.
+    `registry` is open. `ready` is called with the address once requests are answered.
     """
-    check_exposure(address.host, address.allow_hosts, not owner.tokens.open)
+    check_exposure(address.host, address.allow_hosts, not registry.tokens.open)
     found = listen(address)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(_serve(owner, address, found, ready))
+            return runner.run(_serve(registry, address, found, ready))
     finally:
         found.close()
-        owner.close()
+        registry.close()
         log("The service has ended.")
 
 
@@ -140,13 +146,13 @@ def _loop_factory() -> Any:
 
 
 async def _serve(
-    owner: Owner, address: Address, found: socket.socket, ready: Callable[[str], None]
+    registry: Registry, address: Address, found: socket.socket, ready: Callable[[str], None]
 ) -> int:
     hosts = Hosts(address.host, address.allow_hosts)
     app = application(
-        owner,
+        registry,
         hosts,
-        pages=pages_of(owner),
+        pages=pages_of(registry),
         proxies=Proxies(address.trusted_proxies),
         rate=address.rate,
         log_requests=address.log_requests,
@@ -165,7 +171,7 @@ async def _serve(
     server = _Server(config)
     port = found.getsockname()[1]
     host = f"[{address.host}]" if ":" in address.host else address.host
-    chores = asyncio.create_task(_chores(owner, server))
+    chores = asyncio.create_task(_chores(registry, server))
     telling = asyncio.create_task(_tell_ready(server, ready, f"http://{host}:{port}"))
     began = time.monotonic()
     await server.serve(sockets=[found])
@@ -173,7 +179,7 @@ async def _serve(
     chores.cancel()
     await asyncio.gather(chores, telling, return_exceptions=True)
     log("No more requests are taken.", seconds=round(time.monotonic() - began, 3))
-    return OWNED_ELSEWHERE if owner.lost else 0
+    return OWNED_ELSEWHERE if registry.lost else 0
 
 
 class _Server(uvicorn.Server):
@@ -185,20 +191,20 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def pages_of(owner: Owner) -> list[Any]:
+def pages_of(registry: Registry) -> list[Any]:
     """Return the routes of the dashboard, and of the explorer of each experiment's structure."""
 
     def structure_of(request: Request) -> Structure:
         name = request.path_params["name"]
         require(request, "read", name)
-        return owner.find(name).state.spec.structure
+        return registry.find(name).state.spec.structure
 
     def frame_of(request: Request) -> Frame:
         name = request.path_params["name"]
         return Frame(name, bar(request), back=f"/experiments/{name}")
 
     explored = explorer_routes(structure_of, "/experiments/{name}/explore", frame_of, refusal)
-    return [*explored, *page_routes(RegistryForPages(owner))]
+    return [*explored, *page_routes(RegistryForPages(registry))]
 
 
 async def _tell_ready(server: uvicorn.Server, ready: Callable[[str], None], url: str) -> None:
@@ -208,9 +214,9 @@ async def _tell_ready(server: uvicorn.Server, ready: Callable[[str], None], url:
     ready(url)
 
 
-async def _chores(owner: Owner, server: uvicorn.Server) -> None:
+async def _chores(registry: Registry, server: uvicorn.Server) -> None:
     """Do what happens by itself; stop the server if another process has taken over."""
-    await owner.live(lambda: owner.lost or server.should_exit)
+    await do_chores(registry, lambda: registry.lost or server.should_exit)
     server.should_exit = True
 
 
@@ -219,14 +225,14 @@ def take_over(
     wait: bool,
     say: Callable[[str], None],
     pause: Callable[[float], None] = time.sleep,
-) -> Owner:
-    """Return the owner of a store; if another process has it, wait for its end if wanted."""
+) -> Registry:
+    """Return the registry of a store; if another process has it, wait for its end if wanted."""
     told = False
     while True:
-        owner = Owner(store)
+        registry = Registry(store)
         try:
-            owner.open()
-            return owner
+            registry.open()
+            return registry
         except OwnedElsewhereError as error:
             if not wait:
                 raise

@@ -30,7 +30,7 @@ def shop(tmp_path: Path) -> Shop:
 
 
 def rings(shop: Shop) -> bool:
-    return any(each.kind == "clock" for each in alarms_of(shop.owner, shop.owner.find(NAME)))
+    return any(each.kind == "clock" for each in alarms_of(shop.registry.find(NAME)))
 
 
 def pass_slowly(shop: Shop, seconds: float) -> None:
@@ -75,7 +75,7 @@ def test_somebody_who_looked_may_confirm(shop: Shop) -> None:
     shop.time.wall += DAY
     shop.settle()
     assert rings(shop)
-    shop.owner.clock.confirm()
+    shop.registry.clock.confirm()
     assert not rings(shop)
     shop.settle()
     assert shop.life().agent.pending_count == 0
@@ -144,7 +144,7 @@ def test_times_of_rows_never_fall(shop: Shop) -> None:
     for jump in (0.0, -DAY, 2 * DAY, -DAY):
         shop.time.wall += jump
         shop.tell((shop.ask_one().id, 0.5))
-    rows = list(all_events(shop.owner.store, shop.owner.find(NAME).current.row.id))
+    rows = list(all_events(shop.registry.store, shop.registry.find(NAME).current.row.id))
     times = [row.at for row in rows]
     assert times == sorted(times)
     shop.close()
@@ -155,7 +155,7 @@ def test_windows_of_decisions_after_a_fall_are_not_shorter(shop: Shop) -> None:
     shop.ask()
     shop.time.wall -= DAY
     second = shop.ask_one()
-    shop.owner.clock.confirm()
+    shop.registry.clock.confirm()
     pass_slowly(shop, WINDOW + 100.0)
     assert shop.life().agent.pending_count == 2
     assert shop.tell((second.id, 1.0)).status == 200
@@ -190,10 +190,10 @@ def test_replay_reads_no_clock(shop: Shop, jump: float) -> None:
         shop.settle()
     shop.time.wall += jump
     shop.settle()
-    version = shop.owner.find(NAME).current
+    version = shop.registry.find(NAME).current
     assert version.state is not None
     fresh = ExperimentState(version.state.spec, version.uid)
-    for event in all_events(shop.owner.store, version.row.id):
+    for event in all_events(shop.registry.store, version.row.id):
         fresh.replay(event, derive=True)
     assert saved_content(fresh) == saved_content(version.state)
     assert shop.life().agent.rewards > 0

@@ -18,10 +18,11 @@ from support.service_process import SHOP
 
 from structured_bandits import wire
 from structured_bandits.service.http.api import application
-from structured_bandits.service.http.doubled_keys import check_doubled
+from structured_bandits.service.http.bodies import check_doubled
 from structured_bandits.service.http.endpoints import ENDPOINTS, Endpoint
 from structured_bandits.service.http.problems import Malformed
 from structured_bandits.service.http.trusted_hosts import Hosts
+from structured_bandits.service.running.lifecycle import new_version
 
 READING = [endpoint for endpoint in ENDPOINTS if endpoint.takes is not None]
 
@@ -35,7 +36,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 
 
 def post(shop: Shop, path: str, body: str, method: str = "POST") -> Reply:
-    app = application(shop.owner, Hosts("127.0.0.1"))
+    app = application(shop.registry, Hosts("127.0.0.1"))
     return asyncio.run(answer(app, scope_of(method=method, path=path), [body.encode()]))
 
 
@@ -72,7 +73,7 @@ def test_a_reward_told_in_two_ways_is_not_recorded(shop: Shop, body: str) -> Non
 def test_a_key_given_twice_deep_in_a_specification_is_refused(shop: Shop) -> None:
     body = json.dumps({"spec": SHOP}).replace('"kind": "SAE"', '"kind": "SAE", "kind": "SUCB"')
     assert post(shop, "/v1/experiments/new", body, "PUT").status == 400
-    assert "new" not in shop.owner.served
+    assert "new" not in shop.registry.experiments
 
 
 TEXTS = st.text(alphabet='ab":{}[],\\\x7fé\u2028', max_size=4)
@@ -127,25 +128,29 @@ def spellings(public: str) -> list[str]:
 def test_ids_are_those_that_the_server_writes(shop: Shop) -> None:
     """`…-09` named decision 9."""
     decisions = shop.ask(n=9).content.decisions
-    batch = shop.call(lambda owner: owner.hand_out(NAME, wire.HandOut(limit=3))).content
+    batch = shop.call(lambda registry: registry.find(NAME).hand_out(wire.HandOut(limit=3))).content
     results = wire.BatchResults(pulls=batch.pulls, sums=[0.0, 0.0, 0.0], key="once")
     for other in spellings(decisions[-1].id):
         assert shop.tell((other, 1.0)).status == 404, other
     for other in spellings(batch.id):
-        found = answered(lambda other=other: shop.owner.results(NAME, other, results))
+        found = answered(lambda other=other: shop.registry.find(NAME).results(other, results))
         assert found.status == 404, other
     assert shop.tell((decisions[-1].id, 1.0)).status == 200
-    assert answered(lambda: shop.owner.results(NAME, batch.id, results)).status == 200
+    assert answered(lambda: shop.registry.find(NAME).results(batch.id, results)).status == 200
 
 
 def test_a_reward_by_key_goes_to_the_newest_version_that_knows_the_key(shop: Shop) -> None:
     """As docs/http.md says: an id always means the same decision, a key the last one under it."""
     first, left = shop.ask_one(key="visitor"), shop.ask_one(key="left")
-    shop.call(lambda owner: owner.new_version(NAME, wire.NewVersion(spec={**SHOP, "horizon": 99})))
+    shop.call(
+        lambda registry: new_version(
+            registry.find(NAME), wire.NewVersion(spec={**SHOP, "horizon": 99})
+        )
+    )
     second = shop.ask_one(key="visitor")
 
     def told(reward: wire.Reward) -> Any:
-        return shop.call(lambda owner: owner.tell(NAME, [reward])).content.outcomes[0]
+        return shop.call(lambda registry: registry.find(NAME).tell([reward])).content.outcomes[0]
 
     assert first.id != second.id
     assert told(wire.Reward(key="visitor", reward=1.0)).id == second.id

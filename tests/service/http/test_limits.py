@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from support.asgi import answer, hello, reply_of, request, scope_of
 
 import structured_bandits as sb
-from structured_bandits.service.http import limits
+from structured_bandits.service.http import bodies, rate_limit
 from structured_bandits.service.http.authentication import Authentication, Caller
 from structured_bandits.service.http.problems import Malformed
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.running.tokens import Tokens, new_token
 
-LIMIT = limits.BodyLimit(hello, most_bytes=100, most_seconds=600.0)
+LIMIT = bodies.BodyLimit(hello, most_bytes=100, most_seconds=600.0)
 
 
 async def untouchable(scope: Any, receive: Any, send: Any) -> None:
     raise AssertionError("the application was reached")
 
 
-CLOSED = limits.BodyLimit(untouchable, most_bytes=100, most_seconds=600.0)
+CLOSED = bodies.BodyLimit(untouchable, most_bytes=100, most_seconds=600.0)
 
 
 @pytest.mark.parametrize("parts", [[b"x" * 100], [b"x" * 60, b"x" * 40], [b"x"] * 100, [b""]])
@@ -91,7 +91,7 @@ def test_a_slow_body_is_refused_and_its_connection_closed() -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    hasty = limits.BodyLimit(untouchable, most_bytes=1_000_000, most_seconds=0.05)
+    hasty = bodies.BodyLimit(untouchable, most_bytes=1_000_000, most_seconds=0.05)
     asyncio.run(hasty(scope_of(method="POST"), trickle, send))
     reply = reply_of(sent)
     assert reply.status == 408
@@ -115,7 +115,7 @@ def test_what_comes_after_the_body_reaches_the_application() -> None:
         seen.extend([(await receive())["type"], (await receive())["type"]])
         await hello(scope, receive, send)
 
-    asyncio.run(answer(limits.BodyLimit(app), scope_of(method="POST"), [b"{}"]))
+    asyncio.run(answer(bodies.BodyLimit(app), scope_of(method="POST"), [b"{}"]))
     assert seen == ["http.request", "http.disconnect"]
 
 
@@ -135,10 +135,10 @@ def nested(depth: int, mixed: bool = False) -> bytes:
 def test_depth_is_what_a_decoder_would_meet(depth: int, mixed: bool) -> None:
     body = nested(depth, mixed)
     if depth <= 8:
-        limits.check_depth(body)
+        bodies.check_depth(body)
     else:
         with pytest.raises(Malformed, match="more than 8 deep"):
-            limits.check_depth(body)
+            bodies.check_depth(body)
 
 
 def depth_of(value: Any) -> int:
@@ -161,10 +161,10 @@ VALUES = st.recursive(
 def test_depth_is_that_of_the_value(value: Any, most: int, ascii_only: bool) -> None:
     body = json.dumps(value, ensure_ascii=ascii_only).encode()
     if depth_of(value) <= most:
-        limits.check_depth(body, most)
+        bodies.check_depth(body, most)
     else:
         with pytest.raises(Malformed):
-            limits.check_depth(body, most)
+            bodies.check_depth(body, most)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_depth_is_that_of_the_value(value: Any, most: int, ascii_only: bool) -> 
     ],
 )
 def test_brackets_inside_strings_do_not_count(text: str) -> None:
-    limits.check_depth(json.dumps({text: [text] * 20}, ensure_ascii=False).encode())
+    bodies.check_depth(json.dumps({text: [text] * 20}, ensure_ascii=False).encode())
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_no_body_makes_the_check_slow(body: bytes) -> None:
     """A search that goes back over what it has read would need the square of their length."""
     began = time.process_time()
     with contextlib.suppress(Malformed):
-        limits.check_depth(body)
+        bodies.check_depth(body)
     assert time.process_time() - began < 2.0
 
 
@@ -223,7 +223,7 @@ class Clock:
 
 def test_a_bucket_gives_a_burst_and_then_its_rate() -> None:
     clock = Clock()
-    buckets = limits.Buckets(rate=10.0, burst=5, clock=clock)
+    buckets = rate_limit.Buckets(rate=10.0, burst=5, clock=clock)
     assert [buckets.take("a") for _ in range(5)] == [0.0] * 5
     assert buckets.take("a") == pytest.approx(0.1)
     assert buckets.take("b") == 0.0
@@ -238,7 +238,7 @@ def test_a_bucket_gives_a_burst_and_then_its_rate() -> None:
 
 def test_waiting_as_long_as_was_said_is_enough() -> None:
     clock = Clock()
-    buckets = limits.Buckets(rate=3.0, burst=1, clock=clock)
+    buckets = rate_limit.Buckets(rate=3.0, burst=1, clock=clock)
     buckets.take("a")
     clock.now += buckets.take("a") * (1 + 1e-9)
     assert buckets.take("a") == 0.0
@@ -246,7 +246,7 @@ def test_waiting_as_long_as_was_said_is_enough() -> None:
 
 def test_many_callers_do_not_fill_the_memory() -> None:
     clock = Clock()
-    buckets = limits.Buckets(rate=1.0, burst=2, most=100, clock=clock)
+    buckets = rate_limit.Buckets(rate=1.0, burst=2, most=100, clock=clock)
     answers = [buckets.take(str(number)) for number in range(1_000)]
     assert len(buckets) <= 101
     assert answers[:102] == [0.0] * 102  # the last two of one shared bucket
@@ -259,7 +259,7 @@ def test_many_callers_do_not_fill_the_memory() -> None:
 @pytest.mark.parametrize(("rate", "burst"), [(0.0, 1), (float("nan"), 1), (1.0, 0)])
 def test_bad_rates_are_named(rate: float, burst: int) -> None:
     with pytest.raises(sb.ParameterError, match=r"rate=|burst="):
-        limits.Buckets(rate, burst)
+        rate_limit.Buckets(rate, burst)
 
 
 @pytest.mark.parametrize(
@@ -274,14 +274,14 @@ def test_bad_rates_are_named(rate: float, burst: int) -> None:
     ],
 )
 def test_addresses_pay_by_household(address: str, payer: str) -> None:
-    assert limits.payer_of(Caller(None, False, address, False)) == payer
+    assert rate_limit.payer_of(Caller(None, False, address, False)) == payer
 
 
 def test_tokens_pay_for_themselves_and_strangers_by_address() -> None:
     one, two = new_token("one", "ask"), new_token("two", "ask")
     clock = Clock()
-    buckets = limits.Buckets(rate=0.5, burst=1, clock=clock)
-    limited = limits.RateLimit(hello, buckets)
+    buckets = rate_limit.Buckets(rate=0.5, burst=1, clock=clock)
+    limited = rate_limit.RateLimit(hello, buckets)
     app = Authentication(limited, Tokens([one[1], two[1]]), Hosts("127.0.0.1"))
 
     def status(text: str, client: str = "127.0.0.1") -> int:

@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 from support.asgi import hello
 
-from structured_bandits.service.http import limits
+from structured_bandits.service.http import bodies
 from structured_bandits.service.http.authentication import Authentication
 from structured_bandits.service.http.slow_clients import SlowClientProtocol
 from structured_bandits.service.http.trusted_hosts import Hosts
@@ -40,8 +40,8 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture(scope="module")
 def connect() -> Iterator[Callable[[], socket.socket]]:
     """A running server; the function makes a connection to it."""
-    calm = limits.BodyLimit(app, most_bytes=1_000, most_seconds=LONG)
-    hasty = limits.BodyLimit(app, most_bytes=1_000, most_seconds=PATIENCE)
+    calm = bodies.BodyLimit(app, most_bytes=1_000, most_seconds=LONG)
+    hasty = bodies.BodyLimit(app, most_bytes=1_000, most_seconds=PATIENCE)
 
     async def either(scope: Any, receive: Any, send: Any) -> None:
         await (hasty if scope["path"] == "/hasty" else calm)(scope, receive, send)

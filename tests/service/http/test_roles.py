@@ -14,7 +14,8 @@ from support.asgi import Reply, answer, scope_of
 from structured_bandits.service.http.api import application
 from structured_bandits.service.http.endpoints import ENDPOINTS, Endpoint
 from structured_bandits.service.http.trusted_hosts import Hosts
-from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.running.lifecycle import create
+from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.running.tokens import ROLES, Role
 from structured_bandits.service.store.sqlite import SqliteStore
 
@@ -32,7 +33,7 @@ REFUSED = (401, 403)
 
 class Server(NamedTuple):
     app: Any
-    owner: Owner
+    registry: Registry
     tokens: dict[tuple[Role, str | None], str]
 
     def send(
@@ -50,18 +51,20 @@ class Server(NamedTuple):
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Two experiments, and a token of each role for one of them and for all."""
     folder: Path = tmp_path_factory.mktemp("roles")
-    owner = Owner(SqliteStore(folder / "bandits.db"))
-    owner.open()
+    registry = Registry(SqliteStore(folder / "bandits.db"))
+    registry.open()
     for name in ("mine", "other"):
-        owner.create(name, SPEC)
+        create(registry, name, SPEC)
     tokens = {
-        (role, only): owner.add_token(f"{role} {only}", role, None if only is None else [only])[0]
+        (role, only): registry.add_token(f"{role} {only}", role, None if only is None else [only])[
+            0
+        ]
         for role in ROLES
         for only in ("mine", None)
     }
-    owner.writer.write_now()
-    yield Server(application(owner, Hosts("127.0.0.1")), owner, tokens)
-    owner.close()
+    registry.writer.write_now()
+    yield Server(application(registry, Hosts("127.0.0.1")), registry, tokens)
+    registry.close()
 
 
 def by_label(endpoint: Endpoint) -> str:
@@ -138,22 +141,22 @@ def test_the_metrics_tell_of_all_experiments(server: Server) -> None:
 
 def test_a_revoked_token_is_refused_from_the_next_request_on(server: Server) -> None:
     (state,) = [endpoint for endpoint in ENDPOINTS if endpoint.label == "state"]
-    text, token = server.owner.add_token("short", "read", None)
+    text, token = server.registry.add_token("short", "read", None)
     assert server.send(state, "mine", text).status == 200
-    server.owner.revoke_token(token.id)
+    server.registry.revoke_token(token.id)
     assert server.send(state, "mine", text).status == 401
 
 
 def test_the_first_token_can_make_others(tmp_path: Path) -> None:
-    owner = Owner(SqliteStore(tmp_path / "bandits.db"))
-    owner.open()
-    server = Server(application(owner, Hosts("127.0.0.1")), owner, {})
+    registry = Registry(SqliteStore(tmp_path / "bandits.db"))
+    registry.open()
+    server = Server(application(registry, Hosts("127.0.0.1")), registry, {})
     (making,) = [endpoint for endpoint in ENDPOINTS if endpoint.label == "new token"]
     for first in ({"role": "ask"}, {"role": "admin", "experiments": ["mine"]}):
         assert server.send(making, body=json.dumps({"name": "a"} | first).encode()).status == 422
-        assert owner.tokens.open
+        assert registry.tokens.open
     made = server.send(making, body=b'{"name": "a", "role": "admin"}')
     text = json.loads(made.body)["text"]
     assert server.send(making, body=b'{"name": "b", "role": "ask"}').status == 401
     assert server.send(making, token=text, body=b'{"name": "b", "role": "ask"}').status == 201
-    owner.close()
+    registry.close()

@@ -12,9 +12,9 @@ import pytest
 from support.asgi import hello, request, scope_of
 
 from structured_bandits.service import logs
+from structured_bandits.service.http.api import protected
 from structured_bandits.service.http.authentication import caller_of
-from structured_bandits.service.http.limits import Buckets
-from structured_bandits.service.http.middleware import protected
+from structured_bandits.service.http.rate_limit import Buckets
 from structured_bandits.service.http.request_metrics import ENDPOINT
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.refusals import NotFound

@@ -33,25 +33,25 @@ def earn(shop: Shop, name: str, visitors: int) -> None:
 
 
 def test_all_experiments_are_named_also_those_of_the_store(shop: Shop) -> None:
-    assert begin_experiments(shop.owner, [("a", SPEC)], update=False) == ["a: version 1 created"]
-    lines = begin_experiments(shop.owner, [("b", SPEC)], update=False)
+    assert begin_experiments(shop.registry, [("a", SPEC)], update=False) == ["a: version 1 created"]
+    lines = begin_experiments(shop.registry, [("b", SPEC)], update=False)
     assert lines == ["a: version 1 goes on", "b: version 1 created"]
 
 
 def test_a_new_version_that_its_rewards_refute_is_told(shop: Shop) -> None:
-    begin_experiments(shop.owner, [("a", SPEC)], update=False)
+    begin_experiments(shop.registry, [("a", SPEC)], update=False)
     earn(shop, "a", 15)
-    (line,) = begin_experiments(shop.owner, [("a", FLAT)], update=True)
+    (line,) = begin_experiments(shop.registry, [("a", FLAT)], update=True)
     assert line == (
         "a: version 2 created, but the 15 rewards that it begins with refute its structure"
     )
 
 
 def test_a_fresh_version_begins_without_rewards(shop: Shop) -> None:
-    begin_experiments(shop.owner, [("a", SPEC)], update=False)
+    begin_experiments(shop.registry, [("a", SPEC)], update=False)
     earn(shop, "a", 15)
     out = shop.ask_one("a")
-    assert begin_experiments(shop.owner, [("a", FLAT)], update=True, fresh=True) == [
+    assert begin_experiments(shop.registry, [("a", FLAT)], update=True, fresh=True) == [
         "a: version 2 created"
     ]
     shop.tell((out.id, 1.0), name="a")
@@ -87,7 +87,7 @@ def test_means_that_no_reward_can_have_are_refused(
 def test_a_log_is_checked_while_a_server_writes(shop: Shop) -> None:
     shop.create(SPEC, "a")
     earn(shop, "a", 5)
-    store = shop.owner.store
+    store = shop.registry.store
     (row,) = store.versions()
     earn(shop, "a", 5)
     found = verify(store, row, spec_of(store, row), decisions=True)

@@ -9,6 +9,7 @@ from support.clerked import clerked_life
 from support.owned import NAME, TABLE, Shop
 
 from structured_bandits import wire
+from structured_bandits.service.running.lifecycle import new_version
 
 LIVES = 15  # in each test; `support.clerked.soak_books` lives as many as time allows
 SPEC = {"structure": TABLE, "policy": {"kind": "SAE"}, "horizon": 10**6}
@@ -31,7 +32,7 @@ def test_a_late_reward_is_known_after_its_version_was_closed(tmp_path: Path) -> 
     shop.time.pass_by(61)
     shop.settle()
     assert shop.tell((first, 1.0)).content.outcomes[0].status == "recorded"
-    shop.call(lambda owner: owner.new_version(NAME, wire.NewVersion(spec=SPEC)))
+    shop.call(lambda registry: new_version(registry.find(NAME), wire.NewVersion(spec=SPEC)))
     again = shop.tell((first, 1.0))
     assert (again.status, again.content.outcomes[0].status) == (200, "duplicate")
     other = shop.tell((first, 0.5))
@@ -44,7 +45,7 @@ def test_rewards_of_several_versions_count_together_or_not_at_all(tmp_path: Path
     shop = Shop(tmp_path)
     shop.create(SPEC)
     old = shop.ask_one().id
-    shop.call(lambda owner: owner.new_version(NAME, wire.NewVersion(spec=SPEC)))
+    shop.call(lambda registry: new_version(registry.find(NAME), wire.NewVersion(spec=SPEC)))
     new = shop.ask_one().id
     assert shop.tell((old, 1.0), (new, 1.0), (old, 0.5)).status == 409
     assert shop.life().agent.rewards == 0
@@ -61,7 +62,7 @@ def test_a_late_reward_of_an_older_version_is_forwarded(tmp_path: Path) -> None:
     shop.time.pass_by(61)
     shop.settle()
     shop.ask()  # is out, so the version is not closed
-    shop.call(lambda owner: owner.new_version(NAME, wire.NewVersion(spec=SPEC)))
+    shop.call(lambda registry: new_version(registry.find(NAME), wire.NewVersion(spec=SPEC)))
     assert shop.tell((late.id, 0.5)).content.outcomes[0].status == "recorded"
     assert shop.life().agent.pulls[late.arm] == 1
     assert shop.life().agent.sums[late.arm] == 0.5

@@ -13,6 +13,7 @@ from structured_bandits import wire
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.live.agent import Agent
 from structured_bandits.service.running.alarms import MOST_WAITING, alarms_of
+from structured_bandits.service.running.lifecycle import new_version
 
 SPEC: dict[str, Any] = {"structure": TABLE, "policy": {"kind": "SAE"}, "horizon": 10_000}
 ARMS = len(TABLE["arms"])
@@ -30,7 +31,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 
 
 def kinds(shop: Shop, name: str = NAME) -> list[str]:
-    return [alarm.kind for alarm in alarms_of(shop.owner, shop.owner.find(name))]
+    return [alarm.kind for alarm in alarms_of(shop.registry.find(name))]
 
 
 def break_policy(monkeypatch: pytest.MonkeyPatch, shop: Shop, method: str) -> None:
@@ -64,7 +65,7 @@ def test_a_policy_that_fails_stops_its_experiment_only(
         return answer.status
 
     assert [fails() for _ in range(3)] == [503] * 3  # again and again: the disk is not blamed
-    assert shop.owner.refusal is None
+    assert shop.registry.refusal is None
     assert kinds(shop) == ["stopped"]
     assert shop.tell((waiting.id, 1.0), name="third").status == 200
     assert kinds(shop, "third") == []
@@ -81,7 +82,7 @@ def test_a_new_version_lets_it_go_on_with_all_rewards(
     break_policy(monkeypatch, shop, "tell")
     assert shop.tell((out.id, 0.0)).status == 503
     spec = SPEC | {"policy": {"kind": "UCB"}}
-    made = shop.call(lambda owner: owner.new_version(NAME, wire.NewVersion(spec=spec)))
+    made = shop.call(lambda registry: new_version(registry.find(NAME), wire.NewVersion(spec=spec)))
     assert made.status == 200
     assert kinds(shop) == []
     monkeypatch.undo()
@@ -99,17 +100,17 @@ def test_a_policy_that_cannot_plan_is_refused_at_the_start(tmp_path: Path) -> No
     spec = SPEC | {"structure": structure, "policy": {"kind": "ThompsonSampling"}}
     answer = shop.create(spec)
     assert answer.status == 422
-    assert shop.owner.served == {}
+    assert shop.registry.experiments == {}
     shop.drop()
 
 
 def test_a_missing_reward_that_holds_back_the_test_is_named(shop: Shop) -> None:
     lost = shop.ask_one()
     for _ in range(MOST_WAITING):
-        decision = shop.owner.ask(NAME, wire.Ask()).decisions[0]
-        shop.owner.tell(NAME, [wire.Reward(id=decision.id, reward=0.5)])
-    shop.owner.writer.write_now()
-    alarms = {each.kind: each.text for each in alarms_of(shop.owner, shop.owner.find(NAME))}
+        decision = shop.registry.find(NAME).ask(wire.Ask()).decisions[0]
+        shop.registry.find(NAME).tell([wire.Reward(id=decision.id, reward=0.5)])
+    shop.registry.writer.write_now()
+    alarms = {each.kind: each.text for each in alarms_of(shop.registry.find(NAME))}
     assert lost.id in alarms["waiting"]
-    shop.call(lambda owner: owner.cancel(NAME, wire.Named(id=lost.id)))
+    shop.call(lambda registry: registry.find(NAME).cancel(wire.Named(id=lost.id)))
     assert "waiting" not in kinds(shop)

@@ -27,6 +27,7 @@ from support.owned import NAME, Shop, in_memory
 
 from structured_bandits import wire
 from structured_bandits.service.running.alarms import alarms_of
+from structured_bandits.service.running.lifecycle import new_version
 from structured_bandits.service.running.views import misfit_of
 
 LIVES = 20
@@ -44,7 +45,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 def renew(shop: Shop, spec: dict[str, Any] = LONGER, **more: Any) -> None:
     """Make a new version."""
     request = wire.NewVersion(spec=spec, **more)
-    assert shop.call(lambda owner: owner.new_version(NAME, request)).status == 200
+    assert shop.call(lambda registry: new_version(registry.find(NAME), request)).status == 200
 
 
 def play(shop: Shop, means: tuple[float, ...], rewards: int, seed: int = 1) -> None:
@@ -182,11 +183,11 @@ def test_learning_late_rewards_beside_an_alarm_is_refused(shop: Shop) -> None:
     assert "alarm for the structure could be false" in refused.content.detail
     assert shop.create(SPEC).status == 200
     request = wire.NewVersion(spec=LATE_SPEC)
-    assert shop.call(lambda owner: owner.new_version(NAME, request)).status == 422
+    assert shop.call(lambda registry: new_version(registry.find(NAME), request)).status == 422
     without = {**LATE_SPEC, "alarm": {"fallback": "none"}}
     assert shop.create(without, "other").status == 200
     assert misfit_of(shop.life("other")) is None
-    assert alarms_of(shop.owner, shop.owner.find("other")) == []
+    assert alarms_of(shop.registry.find("other")) == []
 
 
 def test_a_store_that_learns_late_rewards_loads_and_says_that_nothing_is_tested(
@@ -195,7 +196,7 @@ def test_a_store_that_learns_late_rewards_loads_and_says_that_nothing_is_tested(
     shutil.copy(STORE, tmp_path / "bandits.db")
     shop = Shop(tmp_path)
     assert misfit_of(shop.life(WINDOWED)) is None
-    assert "untested" in {each.kind for each in alarms_of(shop.owner, shop.owner.find(WINDOWED))}
+    assert "untested" in {each.kind for each in alarms_of(shop.registry.find(WINDOWED))}
     shop.close()
     hand_over(shop, [NAME, WINDOWED], "restore")
     assert shop.life(WINDOWED).spec.rewards.late == "learn"

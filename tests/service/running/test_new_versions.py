@@ -12,6 +12,7 @@ from support.owned import NAME, TABLE, Shop
 
 from structured_bandits import wire
 from structured_bandits.service.contract import StoreError
+from structured_bandits.service.running.lifecycle import new_version
 from structured_bandits.service.running.restoring import bring_back
 from structured_bandits.service.store.copies import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
@@ -32,13 +33,13 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 def renew(shop: Shop, spec: dict[str, Any] = SPEC, **more: Any) -> int:
     """Make a new version; return the status."""
     return shop.call(
-        lambda owner: owner.new_version(NAME, wire.NewVersion(spec=spec, **more))
+        lambda registry: new_version(registry.find(NAME), wire.NewVersion(spec=spec, **more))
     ).status
 
 
 def test_a_pause_and_parked_arms_last_over_a_new_version(shop: Shop) -> None:
-    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="coffee")))
-    shop.call(lambda owner: owner.pause(NAME, True))
+    shop.call(lambda registry: registry.find(NAME).park(wire.Park(arm="coffee")))
+    shop.call(lambda registry: registry.find(NAME).pause(True))
     without_tea = {
         "kind": "finite",
         "arms": ["coffee", "cocoa"],
@@ -48,18 +49,18 @@ def test_a_pause_and_parked_arms_last_over_a_new_version(shop: Shop) -> None:
     shop.restart()
     assert shop.life().paused
     assert shop.ask().status == 409
-    shop.call(lambda owner: owner.pause(NAME, False))
+    shop.call(lambda registry: registry.find(NAME).pause(False))
     assert {shop.ask_one().name for _ in range(20)} == {"cocoa"}
 
 
 def test_a_version_of_parked_arms_only_is_refused(shop: Shop) -> None:
-    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="coffee")))
-    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="tea")))
+    shop.call(lambda registry: registry.find(NAME).park(wire.Park(arm="coffee")))
+    shop.call(lambda registry: registry.find(NAME).park(wire.Park(arm="tea")))
     parked = {"kind": "finite", "arms": ["tea", "coffee"], "means": [[0.75, 0.5], [0.25, 0.5]]}
     seq = shop.life().seq
     assert renew(shop, SPEC | {"structure": parked}) == 422
     assert shop.life().seq == seq
-    assert len(shop.owner.find(NAME).versions) == 1
+    assert len(shop.registry.find(NAME).versions) == 1
 
 
 def test_rewards_of_several_versions_are_told_together_or_not_at_all(shop: Shop) -> None:
@@ -69,11 +70,11 @@ def test_rewards_of_several_versions_are_told_together_or_not_at_all(shop: Shop)
     refused = shop.tell((first.id, 1.0), (third.id, 7.0))
     assert refused.status == 422
     assert shop.life().agent.rewards == 0
-    assert shop.owner.find(NAME).versions[0].state is not None
+    assert shop.registry.find(NAME).versions[0].state is not None
     told = shop.tell((third.id, 1.0), (first.id, 1.0), (second.id, 0.0), (third.id, 1.0))
     assert [each.status for each in told.content.outcomes] == [*["recorded"] * 3, "duplicate"]
     assert shop.life().agent.rewards == 3  # two of them were forwarded
-    assert shop.owner.find(NAME).versions[0].state is None  # and nothing is out any more
+    assert shop.registry.find(NAME).versions[0].state is None  # and nothing is out any more
     again = shop.tell((first.id, 1.0), (third.id, 1.0))
     assert [each.status for each in again.content.outcomes] == ["duplicate", "duplicate"]
     shop.restart(in_order=False)
@@ -136,7 +137,7 @@ def test_an_edited_specification_is_found(shop: Shop, edit: str) -> None:
     with sqlite3.connect(shop.path) as connection:
         assert connection.execute(edit).rowcount == 1
     shop.begin()
-    assert "specification" in shop.owner.find(NAME).warnings[0]  # which the dashboard shows
+    assert "specification" in shop.registry.find(NAME).warnings[0]  # which the dashboard shows
     found = shop.verdicts()
     assert {each.exit_code for each in found} == {1}
     assert "specification" in found[0].differs[0]

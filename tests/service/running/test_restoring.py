@@ -62,7 +62,7 @@ def test_rows_that_another_store_has_left_are_not_played_into_it(
     left.unlink()
     bring_back(backup, tmp_path / "bandits.db")
     shop = Shop(tmp_path)
-    assert shop.owner.find(NAME).state.agent.rewards == 3
+    assert shop.registry.find(NAME).state.agent.rewards == 3
     shop.close()
 
 

@@ -13,6 +13,7 @@ from support.owned import NAME, Shop
 from structured_bandits import wire
 from structured_bandits.service.contract import StoreError, all_events
 from structured_bandits.service.rows import ARCHIVED
+from structured_bandits.service.running.lifecycle import new_version
 from structured_bandits.service.store.archive import archive, read_archive
 
 SPEC = {
@@ -29,14 +30,18 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
     shop.create(SPEC)
     for reward in (1.0, 0.0, 1.0):
         shop.tell((shop.ask_one().id, reward))
-    shop.call(lambda owner: owner.new_version(NAME, wire.NewVersion(spec={**SPEC, "horizon": 99})))
+    shop.call(
+        lambda registry: new_version(
+            registry.find(NAME), wire.NewVersion(spec={**SPEC, "horizon": 99})
+        )
+    )
     shop.restart()
     yield shop
     shop.close()
 
 
 def test_the_file_has_the_rows_that_left(shop: Shop, tmp_path: Path) -> None:
-    store = shop.owner.store
+    store = shop.registry.store
     closed = store.versions()[0]
     rows = list(all_events(store, closed.id))
     (file,) = archive(store, tmp_path / "old")
@@ -54,7 +59,7 @@ def test_a_damaged_log_is_not_moved(shop: Shop, tmp_path: Path) -> None:
         changed = connection.execute("UPDATE event SET value = 0.5 WHERE version = 1 AND seq = 4")
         assert changed.rowcount == 1
     shop.begin()
-    store = shop.owner.store
+    store = shop.registry.store
     with pytest.raises(StoreError, match=r"shop-version-1.parquet: row 4 \(\w+\) is not what was"):
         archive(store, tmp_path / "old")
     assert list((tmp_path / "old").iterdir()) == []

@@ -74,7 +74,7 @@ def forge(number: int, kind: str = "tell") -> str:
 
 def play(shop: Shop, does: Callable[[Send], Awaitable[None]]) -> None:
     """Let a coroutine send requests to the service."""
-    app = application(shop.owner, Hosts("127.0.0.1"))
+    app = application(shop.registry, Hosts("127.0.0.1"))
 
     async def send(method: str, path: str, body: Any = None) -> tuple[int, Any]:
         scope = scope_of(method=method, path=f"/v1/{path}", headers=[("host", "127.0.0.1")])
@@ -85,7 +85,7 @@ def play(shop: Shop, does: Callable[[Send], Awaitable[None]]) -> None:
 
 
 def reward(shop: Shop, name: str, decision: int) -> tuple[str, str, Any]:
-    uid = shop.owner.find(name).current.uid
+    uid = shop.registry.find(name).current.uid
     told = {"id": f"{uid}-{decision}", "reward": 0.5}
     return "POST", f"experiments/{name}/tell", told
 
@@ -95,9 +95,9 @@ def test_only_the_experiment_that_contradicts_the_store_stops(
 ) -> None:
     shop, run = damaged
     run(ONE_TELL)
-    assert shop.tell((f"{shop.owner.find(NAME).current.uid}-0", 0.5)).status == 200
+    assert shop.tell((f"{shop.registry.find(NAME).current.uid}-0", 0.5)).status == 200
     opened: list[None] = []
-    monkeypatch.setattr(shop.owner.store, "reopen", lambda: opened.append(None))
+    monkeypatch.setattr(shop.registry.store, "reopen", lambda: opened.append(None))
 
     async def does(send: Send) -> None:
         first, second, third = await asyncio.gather(
@@ -120,7 +120,7 @@ def test_only_the_experiment_that_contradicts_the_store_stops(
         assert (status, state["rewards"], state["alarms"]) == (200, 2, [])
 
     play(shop, does)
-    assert shop.owner.refusal is None
+    assert shop.registry.refusal is None
     assert opened == []
     shop.restart(in_order=False)
     assert shop.life().agent.rewards == 1
@@ -134,13 +134,13 @@ def test_what_is_queued_behind_a_contradiction_is_refused_with_it(damaged: Damag
 
     async def does(send: Send) -> None:
         first = asyncio.create_task(send(*reward(shop, NAME, 0)))
-        while shop.owner.writer._writing is None:
+        while shop.registry.writer._writing is None:
             await asyncio.sleep(0)
         later = await asyncio.gather(send(*reward(shop, NAME, 1)), send(*reward(shop, OTHER, 0)))
         assert [(await first)[0], *(each[0] for each in later)] == [503, 503, 200]
 
     play(shop, does)
-    assert len(shop.owner.writer.open) == 0
+    assert len(shop.registry.writer.open) == 0
     assert shop.life(OTHER).agent.rewards == 1
 
 
@@ -160,7 +160,7 @@ def test_an_experiment_that_cannot_be_read_again_keeps_its_place(damaged: Damage
         assert (await send(*reward(shop, OTHER, 0)))[0] == 200
 
     play(shop, does)
-    assert [row.id for row in shop.owner.store.experiments()] == [1, 2, 3]
+    assert [row.id for row in shop.registry.store.experiments()] == [1, 2, 3]
 
 
 def test_a_new_experiment_that_contradicts_the_store_is_not_there(damaged: Damaged) -> None:
@@ -177,7 +177,7 @@ def test_a_new_experiment_that_contradicts_the_store_is_not_there(damaged: Damag
         assert (await send("GET", "experiments/new"))[0] == 404
 
     play(shop, does)
-    assert shop.owner.stopped == {}
+    assert shop.registry.stopped == {}
 
 
 def test_a_token_that_contradicts_the_store_is_refused(damaged: Damaged) -> None:
@@ -189,4 +189,4 @@ def test_a_token_that_contradicts_the_store_is_refused(damaged: Damaged) -> None
         assert (await send("POST", "tokens", {"name": "Ann", "role": "admin"}))[0] == 503
 
     play(shop, does)
-    assert [token.id for token in shop.owner.tokens] == ["0123456789ab"]
+    assert [token.id for token in shop.registry.tokens] == ["0123456789ab"]

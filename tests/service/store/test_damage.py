@@ -204,7 +204,7 @@ def test_a_damaged_snapshot_is_found_and_not_used(
     with damaged(written, edited(written, edit)) as path:
         assert verdict(path) == 1
         shop = Shop(path.parent)
-        alarms = [each.text for each in alarms_of(shop.owner, shop.owner.find(NAME))]
+        alarms = [each.text for each in alarms_of(shop.registry.find(NAME))]
         assert any("was not used: the snapshot is damaged" in text for text in alarms), alarms
         assert shop.life().agent.to_json() == expected
         shop.drop()
@@ -213,11 +213,11 @@ def test_a_damaged_snapshot_is_found_and_not_used(
 def test_without_any_whole_snapshot_the_log_is_used(written: Path) -> None:
     with damaged(written, ("UPDATE snapshot SET digest = zeroblob(16)", ())) as path:
         shop = Shop(path.parent)
-        assert len(shop.owner.find(NAME).warnings) == 2
+        assert len(shop.registry.find(NAME).warnings) == 2
         shop.drop()
     with damaged(written, ("DELETE FROM snapshot", ())) as path:
         shop = Shop(path.parent)
-        assert shop.owner.find(NAME).warnings == []
+        assert shop.registry.find(NAME).warnings == []
         (found,) = shop.verdicts()
         assert all("snapshot that was saved with it is missing" in each for each in found.differs)
         assert len(found.differs) == 2

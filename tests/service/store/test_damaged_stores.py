@@ -140,7 +140,7 @@ def test_restore_makes_damaged_indexes_anew(victim: FileVictim) -> None:
     assert victim.restored() == 0
     shop = Shop(victim.path.parent / "restored")
     learned = wire.Learn(pulls=[2, 1, 0], sums=[1.0, 0.5, 0.0], key="learned third")
-    assert not shop.call(lambda owner: owner.learn(NAME, learned)).content.changed
+    assert not shop.call(lambda registry: registry.find(NAME).learn(learned)).content.changed
     shop.close()
 
 
@@ -176,12 +176,12 @@ def test_a_broken_seal_is_an_alarm(victim: FileVictim) -> None:
     assert victim.try_statement(Statement("DELETE FROM token WHERE role = 'read'", ())) == FOUND
     shop = Shop(victim.path.parent)
     for name in (NAME, WINDOWED):
-        alarms = [each.text for each in alarms_of(shop.owner, shop.owner.find(name))]
+        alarms = [each.text for each in alarms_of(shop.registry.find(name))]
         assert any("run `structured-bandits verify`" in text for text in alarms), alarms
-    shop.owner.add_token("another", "read", None)  # which does not seal what is damaged
-    shop.owner.writer.write_now()
+    shop.registry.add_token("another", "read", None)  # which does not seal what is damaged
+    shop.registry.writer.write_now()
     shop.restart()
-    assert not shop.owner.store.is_sealed()
+    assert not shop.registry.store.is_sealed()
     shop.close()
 
 

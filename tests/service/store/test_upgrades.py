@@ -29,7 +29,7 @@ def code_is(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 def asks(shop: Shop) -> int:
-    rows = shop.owner.store.events(shop.owner.find(NAME).current.row.id)
+    rows = shop.registry.store.events(shop.registry.find(NAME).current.row.id)
     return sum(row.kind == "ask" for row in rows)
 
 
@@ -63,7 +63,7 @@ def test_a_log_of_other_code_goes_on(
     assert checked(shop).exit_code == 0  # that code could check all of it
     code_is(here)
     shop.restart(in_order)
-    assert shop.owner.find(NAME).warnings == []
+    assert shop.registry.find(NAME).warnings == []
     assert counts(shop) == before
     assert shop.ask(key="a visitor").content.repeated
     play(shop, 10, 1.0)
@@ -131,7 +131,7 @@ def test_a_policy_that_decides_otherwise_goes_on(
         monkeypatch.setattr(new, "__defaults__", changed)
     code_is(OLD if known else here)
     shop.restart(in_order=False)
-    warned = any("taken as they were logged" in each for each in shop.owner.find(NAME).warnings)
+    warned = any("taken as they were logged" in each for each in shop.registry.find(NAME).warnings)
     assert warned == (not known)  # the same code must not decide otherwise, so somebody should look
     assert counts(shop) == before
     old = asks(shop)

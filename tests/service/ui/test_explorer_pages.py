@@ -27,7 +27,7 @@ from structured_bandits.errors import MissingExtraError
 from structured_bandits.service.http.api import application
 from structured_bandits.service.http.authentication import CONTENT_POLICY
 from structured_bandits.service.http.trusted_hosts import Hosts
-from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.server import pages_of
 from structured_bandits.service.ui.explorer import routes
 from structured_bandits.service.ui.explorer.command import explorer_app
@@ -196,7 +196,7 @@ def test_a_missing_package_takes_only_its_own_panel(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Owner]:
+def served(tmp_path: Path) -> Iterator[Registry]:
     """An owner of two experiments, as the command `serve` has one."""
     shop = Shop(tmp_path)
     table = {"kind": "finite", "means": [[0.7, 0.3], [0.2, 0.6]], "arms": ["tea", "coffee"]}
@@ -206,16 +206,16 @@ def served(tmp_path: Path) -> Iterator[Owner]:
             {"structure": structure, "policy": {"kind": "SUCB"}, "horizon": 1000}, name
         )
         assert made.status == 200, made.content
-    yield shop.owner
+    yield shop.registry
     shop.close()
 
 
-def app_of(owner: Owner) -> Any:
+def app_of(registry: Registry) -> Any:
     """The application that the command `serve` runs."""
-    return application(owner, Hosts("127.0.0.1"), pages=pages_of(owner))
+    return application(registry, Hosts("127.0.0.1"), pages=pages_of(registry))
 
 
-def test_each_experiment_has_its_explorer(served: Owner) -> None:
+def test_each_experiment_has_its_explorer(served: Registry) -> None:
     app = app_of(served)
     text = request(app, path="/experiments/table/explore").body.decode()
     assert '<a href="/" aria-current="page">Experiments</a>' in text
@@ -229,7 +229,7 @@ def test_each_experiment_has_its_explorer(served: Owner) -> None:
     assert "There is no experiment &#39;unknown&#39;." in unknown.body.decode()
 
 
-def test_only_who_may_read_an_experiment_may_explore_it(served: Owner) -> None:
+def test_only_who_may_read_an_experiment_may_explore_it(served: Registry) -> None:
     text, _ = served.add_token("analyst", "read", ["table"])
     app = app_of(served)
     headers = [("host", "localhost"), ("authorization", f"Bearer {text}")]

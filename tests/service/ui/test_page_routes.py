@@ -29,14 +29,14 @@ class Site:
     """The pages of an owner behind the guard, and what a browser would send them."""
 
     def __init__(self, *roles: str) -> None:
-        self.owner = FakeOwner(busy("offers"), fresh("prices"), alarmed("radio"))
+        self.registry = FakeOwner(busy("offers"), fresh("prices"), alarmed("radio"))
         self.app = Authentication(
-            Starlette(routes=page_routes(self.owner)), self.owner.tokens, Hosts("127.0.0.1")
+            Starlette(routes=page_routes(self.registry)), self.registry.tokens, Hosts("127.0.0.1")
         )
         self.secrets = {}
         for role in roles:
             self.secrets[role], token = new_token(role, role)
-            self.owner.tokens.add(token)
+            self.registry.tokens.add(token)
 
     def send(
         self,
@@ -79,7 +79,7 @@ def test_the_list_has_all_experiments_with_their_numbers() -> None:
 
 def test_a_list_without_experiments_says_how_to_create_one() -> None:
     site = Site()
-    site.owner.states.clear()
+    site.registry.states.clear()
     text = words(site.get("/"))
     assert "There is no experiment yet" in text
     assert "curl -X PUT http://127.0.0.1/v1/experiments/" in text
@@ -92,7 +92,7 @@ def test_panels_are_sent_again_only_when_they_changed() -> None:
     assert "<html" not in first.body.decode()
     again = site.get(f"{PAGE}/panels", if_none_match=first.headers["etag"])
     assert (again.status, again.body) == (304, b"")
-    site.owner.change("offers", rewards=12_994)
+    site.registry.change("offers", rewards=12_994)
     changed = site.get(f"{PAGE}/panels", if_none_match=first.headers["etag"])
     assert (changed.status, "12,994" in words(changed)) == (200, True)
 
@@ -112,7 +112,7 @@ def test_a_button_acts_and_leads_back_to_the_page(path: str, form: dict, act: tu
     assert (reply.status, reply.headers["location"]) == (303, PAGE)
     again = site.get(f"{PAGE}/{path}")  # as when somebody reloads the address of a button
     assert (again.status, again.headers["location"]) == (303, PAGE)
-    assert site.owner.acts == [act]
+    assert site.registry.acts == [act]
 
 
 def test_what_cannot_be_done_is_said_on_the_page() -> None:
@@ -135,7 +135,7 @@ def test_what_is_not_there_is_a_page_too(method: str) -> None:
         reply = site.send(method, path + verb)
         assert (reply.status, "There is no experiment 'none'." in words(reply)) == (404, True)
     assert site.post(f"{PAGE}/delete").status == 404
-    assert site.owner.acts == []
+    assert site.registry.acts == []
 
 
 def test_a_page_whose_log_cannot_be_read_says_what_is_wrong() -> None:
@@ -144,8 +144,8 @@ def test_a_page_whose_log_cannot_be_read_says_what_is_wrong() -> None:
     async def fail(*anything: object) -> list[Event]:
         raise Unavailable("The disk cannot be written.")
 
-    site.owner.events = fail  # type: ignore[method-assign]
-    site.owner.change(
+    site.registry.events = fail  # type: ignore[method-assign]
+    site.registry.change(
         "offers", state="read-only", alarms=[Alarm(kind="read-only", text="No disk.")]
     )
     text = words(site.get(PAGE))
@@ -157,7 +157,7 @@ def test_a_page_whose_log_cannot_be_read_says_what_is_wrong() -> None:
 def test_pages_of_other_servers_cannot_press_the_buttons() -> None:
     site = Site()
     assert site.post(f"{PAGE}/pause", origin="http://evil.example").status == 403
-    assert site.owner.acts == []
+    assert site.registry.acts == []
 
 
 SEEN = ["/", PAGE, f"{PAGE}/panels", "/tokens"]
@@ -187,7 +187,7 @@ def test_what_each_role_sees_and_does(role: str, statuses: list[int], acts: int)
 def test_a_token_of_one_experiment_sees_no_other() -> None:
     site = Site("admin")
     site.secrets["guest"], token = new_token("guest", "read", ["prices"])
-    site.owner.tokens.add(token)
+    site.registry.tokens.add(token)
     text = words(site.get("/", role="guest"))
     assert ("prices" in text, "offers" in text) == (True, False)
     assert site.get("/experiments/prices", role="guest").status == 200
@@ -224,7 +224,7 @@ def test_the_first_token_is_an_admin_and_its_maker_is_logged_in() -> None:
     for form in ({"role": "ask"}, {"role": "admin", "experiments": "offers"}):
         refused = site.post("/tokens", {"name": "me", **form})
         assert (refused.status, "has to be an admin token" in words(refused)) == (422, True)
-    assert site.owner.tokens.open
+    assert site.registry.tokens.open
     made = site.post("/tokens", {"name": "me", "role": "admin"})
     (secret,) = re.findall(r"sb_[0-9a-f]{12}_[0-9a-f]{64}", made.body.decode())
     assert made.headers["set-cookie"].startswith(f"{COOKIE}={secret};")
@@ -239,7 +239,7 @@ def test_tokens_are_made_for_some_experiments_and_revoked() -> None:
     site = Site("admin")
     form = {"name": "shop <b>", "role": "ask", "experiments": "offers, prices ,"}
     assert site.post("/tokens", form, role="admin").status == 201
-    (token,) = (each for each in site.owner.tokens if each.name == "shop <b>")
+    (token,) = (each for each in site.registry.tokens if each.name == "shop <b>")
     assert (token.role, token.experiments) == ("ask", ("offers", "prices"))
     listed = site.get("/tokens", role="admin")
     assert re.search(r"shop <b>\s+sb_\w+_…\s+ask\s+offers, prices", words(listed))

@@ -20,23 +20,24 @@ from support.serving import serving
 import structured_bandits as sb
 from structured_bandits.service.http.api import application
 from structured_bandits.service.http.trusted_hosts import Hosts
-from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.running.lifecycle import create
+from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.server import pages_of
 from structured_bandits.service.store.sqlite import SqliteStore
 
 
 @pytest.fixture
-def owner(tmp_path: Path) -> Iterator[Owner]:
-    owner = Owner(SqliteStore(tmp_path / "bandits.db"))
-    owner.open()
-    yield owner
-    owner.close()
+def registry(tmp_path: Path) -> Iterator[Registry]:
+    registry = Registry(SqliteStore(tmp_path / "bandits.db"))
+    registry.open()
+    yield registry
+    registry.close()
 
 
 @pytest.fixture
-def address(owner: Owner) -> Iterator[str]:
+def address(registry: Registry) -> Iterator[str]:
     """The address of a service with a store of its own."""
-    with serving(application(owner, Hosts("127.0.0.1"), pages=pages_of(owner))) as address:
+    with serving(application(registry, Hosts("127.0.0.1"), pages=pages_of(registry))) as address:
         yield address
 
 
@@ -62,10 +63,10 @@ def run_in_shell(text: str) -> None:
 
 @pytest.mark.parametrize("closed", [False, True])
 def test_from_no_experiment_to_rewards_with_the_lines_on_the_pages(
-    owner: Owner, address: str, closed: bool, monkeypatch: pytest.MonkeyPatch
+    registry: Registry, address: str, closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if closed:
-        monkeypatch.setenv("SB_TOKEN", owner.add_token("me", "admin", None)[0])
+        monkeypatch.setenv("SB_TOKEN", registry.add_token("me", "admin", None)[0])
     if shutil.which("curl") is None:
         pytest.fail("the lines for a shell need curl: apt-get install curl")
     run_in_shell(lines(page(f"{address}/"), "first-lines"))
@@ -98,17 +99,17 @@ def test_the_page_shows_what_the_api_says(address: str) -> None:
 
 
 def test_the_structure_of_an_experiment_is_explored_by_those_who_may_read_it(
-    owner: Owner, address: str
+    registry: Registry, address: str
 ) -> None:
     for name in ("drinks", "cakes"):
         table = {"kind": "finite", "arms": [f"{name} 1", "none"], "means": [[0.7, 0.2], [0.3, 0.4]]}
-        owner.create(name, {"structure": table, "policy": {"kind": "SAE"}, "horizon": 1000})
+        create(registry, name, {"structure": table, "policy": {"kind": "SAE"}, "horizon": 1000})
     shown = page(f"{address}/experiments/drinks")
     assert 'href="/experiments/drinks/explore"' in shown
     explorer = page(f"{address}/experiments/drinks/explore")
     assert 'href="/experiments/drinks"' in explorer
     assert "drinks 1" in explorer
-    text, _ = owner.add_token("reader", "read", ["drinks"])
+    text, _ = registry.add_token("reader", "read", ["drinks"])
     opener = urllib.request.build_opener()
     opener.addheaders = [("Authorization", f"Bearer {text}")]
     assert opener.open(f"{address}/experiments/drinks/explore?truth=1").status == 200

@@ -15,9 +15,9 @@ from support.serving import serving
 
 from structured_bandits.service.http.api import application
 from structured_bandits.service.http.trusted_hosts import Hosts
-from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.store.sqlite import SqliteStore
-from structured_bandits.service.ui.for_pages import RegistryForPages
+from structured_bandits.service.ui.pages.registry import RegistryForPages
 from structured_bandits.service.ui.pages.routes import page_routes
 
 CHANGES = 5  # of the number of rewards that the page shows
@@ -78,9 +78,9 @@ def shown(window: Window) -> tuple[int, list[int]]:
 def test_pages_are_true_under_load(tmp_path: Path) -> None:
     if not need_browser():
         return
-    owner = Owner(SqliteStore(tmp_path / "bandits.db"))
-    owner.open()
-    app = application(owner, Hosts("127.0.0.1"), pages=page_routes(RegistryForPages(owner)))
+    registry = Registry(SqliteStore(tmp_path / "bandits.db"))
+    registry.open()
+    app = application(registry, Hosts("127.0.0.1"), pages=page_routes(RegistryForPages(registry)))
     with serving(app) as address, Window(390) as window:
         call(address + PATH, {"spec": SPEC}, "PUT")
         window.goto(f"{address}/experiments/offers")
@@ -101,7 +101,7 @@ def test_pages_are_true_under_load(tmp_path: Path) -> None:
         assert state["rewards"] == traffic.acknowledged
         assert shown(window) == (state["rewards"], [arm["pulls"] for arm in state["arms"]])
         assert window.console == []
-    owner.close()
+    registry.close()
     assert seen == sorted(seen)
 
 

@@ -1,13 +1,17 @@
-"""Choosing the arms of an ask: by the policy, or for the control share, the audit or the fallback."""
+"""Choosing the arms of an ask: by the policy, or for the control share, the audit or the fallback.
+
+A decision belongs to a share by a hash of its unit (the key of its ask, or its number), so the same unit
+is always on the same side, and nothing has to be remembered.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from structured_bandits.live.agent import Agent
 from structured_bandits.live.available import allowed_arms
-from structured_bandits.service.experiment.assignment import Assignment, place_of
 from structured_bandits.service.experiment.spec import Spec
 from structured_bandits.service.rows import Event, body_of
 
@@ -20,6 +24,31 @@ class Choice(NamedTuple):
     arm: int
     reason: str
     propensity: float | None
+
+
+class Assignment(NamedTuple):
+    """What comes into question for one decision, besides the policy."""
+
+    control: int | None  # the fixed arm; None if there is none, or it is not available
+    control_share: float
+    audited: tuple[int, ...]  # arms that were dropped and are available
+    audit_share: float
+
+    @property
+    def policy_share(self) -> float:
+        """The share that is left to the policy."""
+        return 1.0 - self.control_share - self.audit_share
+
+    def propensity(self, arm: int, chance: float | None) -> float | None:
+        """Return the probability of an arm, if the policy chooses it with probability `chance`."""
+        if chance is None and self.policy_share > 0.0:
+            return None
+        total = self.policy_share * (chance or 0.0)
+        if arm == self.control:
+            total += self.control_share
+        if arm in self.audited:
+            total += self.audit_share / len(self.audited)
+        return total
 
 
 class Wanted(NamedTuple):
@@ -36,6 +65,12 @@ class Wanted(NamedTuple):
         if self.key is None:
             return f"#{number}"
         return self.key if self.n == 1 else f"{self.key}/{place}"
+
+
+def place_of(uid: str, unit: str, purpose: str) -> float:
+    """Return a number from [0, 1) for a unit: as if drawn, but always the same."""
+    digest = hashlib.blake2b(f"{purpose}|{uid}|{unit}".encode(), digest_size=8).digest()
+    return (int.from_bytes(digest, "big") >> 11) * 2.0**-53
 
 
 def choose(agent: Agent, spec: Spec, uid: str, wanted: Wanted, fallen: bool) -> list[Choice]:

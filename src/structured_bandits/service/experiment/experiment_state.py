@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import hashlib
 import math
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.live.agent import Agent
 from structured_bandits.live.available import allowed_arms
-from structured_bandits.live.results import checked_reward
 from structured_bandits.service import rows as kinds
-from structured_bandits.service.experiment.ask_times import AskTimes
 from structured_bandits.service.experiment.choosing import (
     AUDIT,
     CONTROL,
@@ -36,6 +36,7 @@ from structured_bandits.service.experiment.choosing import (
     wanted_of,
 )
 from structured_bandits.service.experiment.history import History
+from structured_bandits.service.experiment.judging import DecisionLog, Judged, standing
 from structured_bandits.service.experiment.spec import Spec
 from structured_bandits.service.refusals import Conflict, NotFound, Refused
 from structured_bandits.service.rows import Event, body_of, first_link, link, public_id
@@ -62,44 +63,72 @@ def _whole() -> Iterator[None]:
         raise BrokenError(str(error) or type(error).__name__) from error
 
 
-class DecisionLog(Protocol):
-    """What a state looks up in its log, rows that are being written included."""
-
-    def outcome(self, decision: int) -> Event | None:
-        """Return what became of a decision."""
-
-    def late(self, decision: int) -> Event | None:
-        """Return the late reward of a cancelled decision."""
-
-    def by_key(self, key: str) -> Event | None:
-        """Return the row with a key."""
-
-
-class Standing(NamedTuple):
-    """How a decision stands: "open", "told", "cancelled" or "expired"."""
-
-    state: str
-    value: float | None = None
-    arm: int | None = None
-
-
-class Fresh(NamedTuple):
-    """A reward that is not in the log yet: the kind of its row, its arm and its value."""
-
-    kind: str
-    arm: int | None
-    value: float
-
-
-class Judged(NamedTuple):
-    """Rewards that may be recorded, by decision, and what becomes of each, as in wire.Outcome."""
-
-    fresh: dict[int, Fresh]
-    statuses: list[str]
-
-
 #: What a version that is retired hands on to the one that is asked: in `n` of its row.
 NOTHING, REWARDS, REWARDS_AND_ALARM = range(3)
+
+
+class AskTimes:
+    """The times of all decisions from the oldest that is out, as columns: there may be millions.
+
+    Ids and times both rise, so a time is found by bisection, and only the first decision of each
+    millisecond is kept: at most 16 bytes for each.
+    """
+
+    def __init__(self) -> None:
+        self.firsts = array("q")
+        self.times = array("q")
+
+    def add(self, first: int, at: int) -> None:
+        """Note that decisions from `first` on were asked for at this time."""
+        if not self.times or self.times[-1] != at:
+            self.firsts.append(first)
+            self.times.append(at)
+
+    def asked_after(self, at: int, next_id: int) -> int:
+        """Return the id of the first decision that was asked for after this time."""
+        place = bisect_right(self.times, at)
+        return self.firsts[place] if place < len(self.firsts) else next_id
+
+    def time_of(self, decision: int) -> int:
+        """Return when a decision was asked for; it must not have been forgotten."""
+        return self.times[bisect_right(self.firsts, decision) - 1]
+
+    def forget_before(self, decision: int) -> None:
+        """Forget what only decisions before this one need; it is done when much has gathered."""
+        place = bisect_right(self.firsts, decision) - 1
+        if place > 1000 and 2 * place > len(self.firsts):
+            del self.firsts[:place]
+            del self.times[:place]
+
+    def forget_all(self) -> None:
+        """Forget everything: nothing is out."""
+        if len(self.firsts) > 1000:
+            del self.firsts[:-1]
+            del self.times[:-1]
+
+    def columns(self, oldest: int | None) -> tuple[bytes, bytes]:
+        """Return both columns from the oldest decision that is out."""
+        if oldest is None:
+            return b"", b""
+        start = max(bisect_right(self.firsts, oldest) - 1, 0)
+        firsts = self.firsts[start:]
+        firsts[0] = oldest  # whatever was asked for before it at the same time
+        return firsts.tobytes(), self.times[start:].tobytes()
+
+    @classmethod
+    def from_columns(cls, firsts: bytes, times: bytes) -> AskTimes:
+        """Return what `columns` has given."""
+        restored = cls()
+        restored.firsts.frombytes(firsts)
+        restored.times.frombytes(times)
+        rising = all(
+            column[place] <= column[place + 1]
+            for column in (restored.firsts, restored.times)
+            for place in range(len(column) - 1)
+        )
+        if len(restored.firsts) != len(restored.times) or not rising:
+            raise ValueError("the times of decisions do not rise")
+        return restored
 
 
 class Side:
@@ -133,6 +162,7 @@ class ExperimentState:
 
     def __init__(self, spec: Spec, uid: str) -> None:
         self.spec = spec
+        self.arm_names = spec.arm_names
         self.uid = uid
         seed = int.from_bytes(hashlib.blake2b(uid.encode(), digest_size=6).digest(), "big")
         self.agent = Agent(spec.policy, seed if spec.seed is None else spec.seed, spec.order)
@@ -164,7 +194,8 @@ class ExperimentState:
         """Hand out decisions."""
         if self.paused:
             return self._ask_paused(wanted, at)
-        allowed_arms(wanted.available, self.spec.arm_names, self.agent.parked_arms)  # may refuse
+        if wanted.available is not None:  # refused here, before anything is changed
+            allowed_arms(wanted.available, self.arm_names, self.agent.parked_arms)
         return self._chosen(wanted, at)
 
     def hand_out(self, limit: int, key: str | None, at: int) -> Event:
@@ -194,9 +225,9 @@ class ExperimentState:
         arm = self.spec.default_arm
         if arm is None:
             raise Conflict("The experiment is paused, and it has no default_arm to hand out.")
-        allowed = allowed_arms(wanted.available, self.spec.arm_names, self.agent.parked_arms)
+        allowed = allowed_arms(wanted.available, self.arm_names, self.agent.parked_arms)
         if not allowed[arm]:
-            name = self.spec.arm_names[arm]
+            name = self.arm_names[arm]
             raise Conflict(
                 f"The experiment is paused, and its default arm {name} is not available."
             )
@@ -205,7 +236,7 @@ class ExperimentState:
 
     def _asked(self, first: int, wanted: Wanted, choices: Sequence[Choice], at: int) -> Event:
         one = choices[0].arm if wanted.n == 1 and not wanted.batch else None
-        body = ask_body(wanted, choices, len(self.spec.arm_names))
+        body = ask_body(wanted, choices, len(self.arm_names))
         event = self._record(kinds.ASK, at, first, wanted.n, one, key=wanted.key, body=body)
         self._note_asked(event, wanted, choices)
         return event
@@ -235,100 +266,34 @@ class ExperimentState:
 
     # --- rewards
 
-    def standing(self, decision: int, past: DecisionLog) -> Standing:
-        """Return how a decision stands; raises NotFound if it was not handed out by itself."""
-        if decision < 0:
-            if -decision > self.unlearned:
-                raise NotFound(f"Decision {self.name_of(decision)} was never handed out.")
-        elif decision >= self.agent.next_id:
-            raise NotFound(f"Decision {self.name_of(decision)} was never handed out.")
-        elif self._batch_of(decision) is not None:
-            raise NotFound(
-                f"Decision {self.name_of(decision)} is part of a batch; its results are told together."
-            )
-        elif decision in self.held:
-            return Standing("told", self.held[decision])
-        elif (arm := self.agent.pending_arm(decision)) is not None:
-            return Standing("open", None, arm)
-        outcome = past.outcome(decision)
-        if outcome is None and decision < 0:
-            return Standing("open", None, self.spec.default_arm)
-        if outcome is None:  # told as part of a batch
-            raise NotFound(f"Decision {self.name_of(decision)} was never handed out by itself.")
-        states = {kinds.TELL: "told", kinds.CANCEL: "cancelled", kinds.EXPIRE: "expired"}
-        return Standing(states[outcome.kind], outcome.value, outcome.arm)
-
-    def judge(self, rewards: Sequence[tuple[int, float]], past: DecisionLog) -> Judged:
-        """Say what becomes of rewards once they are recorded; raises if one of them is refused."""
-        fresh: dict[int, Fresh] = {}
-        statuses = []
-        for decision, reward in rewards:
-            value = checked_reward(reward, self.agent.reward_range)
-            if decision in fresh:
-                _check_same(self.name_of(decision), value, fresh[decision].value)
-                statuses.append("duplicate")
-                continue
-            kind, arm = self._kind_of_tell(decision, value, past)
-            if kind is None:
-                statuses.append("duplicate")
-                continue
-            fresh[decision] = Fresh(kind, arm, value)
-            holds = kind == kinds.TELL and self._window is not None and decision >= 0
-            statuses.append("held" if holds else "recorded")
-        return Judged(fresh, statuses)
-
     def tell(self, judged: Judged, at: int) -> None:
         """Record rewards that were judged, before anything else happens."""
         for decision, (kind, arm, value) in judged.fresh.items():
             self._do(kind, at, decision, arm=arm, value=value)
         self._watch(at)
 
-    def _kind_of_tell(
-        self, decision: int, value: float, past: DecisionLog
-    ) -> tuple[str | None, int | None]:
-        """Return the kind of row for a reward and its arm; None if it is recorded already."""
-        state, recorded, arm = self.standing(decision, past)
-        name = self.name_of(decision)
-        if state == "open":
-            return kinds.TELL, arm
-        if state == "told":
-            _check_same(name, value, recorded)
-            return None, arm
-        if state == "expired" and recorded is None and self.spec.rewards.late == "learn":
-            late = past.late(decision)
-            if late is None:
-                return kinds.LATE, arm
-            _check_same(name, value, late.value)
-            return None, arm
-        if state == "expired":
-            counted = "it was cancelled" if recorded is None else f"{recorded:g} counts instead"
-            raise Conflict(
-                f"The window of decision {name} has closed: {counted}.", recorded=recorded
-            )
-        raise Conflict(f"Decision {name} was cancelled.")
-
-    def cancel(self, decision: int, at: int, past: DecisionLog) -> bool:
+    def cancel(self, decision: int, at: int, log: DecisionLog) -> bool:
         """Take a decision back; False if that was done before."""
-        state, recorded, arm = self.standing(decision, past)
+        stands, recorded, arm = standing(self, decision, log)
         name = self.name_of(decision)
-        if state == "told":
+        if stands == "told":
             raise Conflict(f"Decision {name} was told a reward already.", recorded=recorded)
-        if state == "expired":
+        if stands == "expired":
             raise Conflict(f"The window of decision {name} has closed.", recorded=recorded)
-        if state == "cancelled":
+        if stands == "cancelled":
             return False
         self._do(kinds.CANCEL, at, decision, arm=arm)
         self._watch(at)
         return True
 
-    def activate(self, decision: int, at: int, past: DecisionLog) -> bool:
+    def activate(self, decision: int, at: int, log: DecisionLog) -> bool:
         """Note that a deferred decision was shown; False if that was known."""
         if decision in self.deferred:
             self._do(kinds.ACTIVATE, at, decision)
             return True
-        state = self.standing(decision, past).state
-        if state in ("cancelled", "expired"):
-            raise Conflict(f"Decision {self.name_of(decision)} is {state}.")
+        stands = standing(self, decision, log).state
+        if stands in ("cancelled", "expired"):
+            raise Conflict(f"Decision {self.name_of(decision)} is {stands}.")
         return False
 
     def learn(self, results: Results, key: str, at: int) -> None:
@@ -348,7 +313,7 @@ class ExperimentState:
         """Return the decisions of a batch that these results are of: of each arm the oldest."""
         if batch not in self.batches:
             raise NotFound(f"There is no batch {self.name_of(batch)} whose results are out.")
-        names = self.spec.arm_names
+        names = self.arm_names
         if len(pulls) != len(names):
             raise Refused(
                 f"pulls: {len(pulls)} numbers; expected one for each of {len(names)} arms."
@@ -394,8 +359,8 @@ class ExperimentState:
         """Leave an arm out of plans, or use it again; False if that is so."""
         if (arm in self.agent.parked) == parked:
             return False
-        if parked and len(self.agent.parked) + 1 == len(self.spec.arm_names):
-            raise Conflict(f"Arm {self.spec.arm_names[arm]} is the last one that is not parked.")
+        if parked and len(self.agent.parked) + 1 == len(self.arm_names):
+            raise Conflict(f"Arm {self.arm_names[arm]} is the last one that is not parked.")
         self._do(kinds.PARK, at, n=int(parked), arm=arm)
         return True
 
@@ -508,7 +473,7 @@ class ExperimentState:
             )
         if derive:
             chosen = choose(self.agent, self.spec, self.uid, wanted, self._plays_control)
-            arms = len(self.spec.arm_names)
+            arms = len(self.arm_names)
             same = (
                 pulls_of(chosen, arms) == pulls_of(logged, arms)
                 if wanted.batch
@@ -581,7 +546,7 @@ class ExperimentState:
 
     def _apply_late(self, event: Event) -> None:
         arm, value = event.arm or 0, event.value or 0.0
-        arms = len(self.spec.arm_names)
+        arms = len(self.arm_names)
         self.agent.take_over(
             [int(each == arm) for each in range(arms)],
             [value if each == arm else 0.0 for each in range(arms)],
@@ -685,7 +650,7 @@ class ExperimentState:
     def _look(self) -> None:
         """Add a point to the history, and note which arms are dropped."""
         active = set(self.agent.active_arms)
-        for arm in range(len(self.spec.arm_names)):
+        for arm in range(len(self.arm_names)):
             if arm in active:
                 self.dropped_after.pop(arm, None)
             else:
@@ -702,7 +667,8 @@ class ExperimentState:
             )
         )
 
-    def _batch_of(self, decision: int) -> int | None:
+    def batch_of(self, decision: int) -> int | None:
+        """Return the first decision of the batch that a decision is part of; None if of none."""
         for first, size in self.batches.items():
             if first <= decision < first + size:
                 return first
@@ -713,11 +679,3 @@ def _handed_over(results: Results, tested: Results | None, version: int) -> str 
     """Return the body of a row with results of an older version, of which some may be tested."""
     counts = tested._asdict() if tested is not None and any(tested.pulls) else False
     return body_of({**results._asdict(), "from": {"version": version}, "tested": counts})
-
-
-def _check_same(name: str, value: float, recorded: float | None) -> None:
-    if value != recorded:
-        raise Conflict(
-            f"Decision {name} has the reward {recorded:g}; {value:g} was told now.",
-            recorded=recorded,
-        )

@@ -16,8 +16,7 @@ import msgspec
 
 from structured_bandits.errors import FileFormatError
 from structured_bandits.live.agent import Agent
-from structured_bandits.service.experiment.ask_times import AskTimes
-from structured_bandits.service.experiment.experiment_state import ExperimentState, Side
+from structured_bandits.service.experiment.experiment_state import AskTimes, ExperimentState, Side
 from structured_bandits.service.experiment.history import History
 from structured_bandits.service.experiment.spec import Spec
 from structured_bandits.wire import HistoryPoint

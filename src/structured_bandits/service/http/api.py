@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from structured_bandits.extras import needs
-from structured_bandits.service.http.authentication import caller_of
-from structured_bandits.service.http.doubled_keys import check_doubled
+from structured_bandits.service.http.authentication import Authentication, caller_of
+from structured_bandits.service.http.bodies import BodyLimit, check_doubled
 from structured_bandits.service.http.endpoints import (
     ALL,
     ENDPOINTS,
@@ -20,8 +20,6 @@ from structured_bandits.service.http.endpoints import (
     Reply,
     encoded,
 )
-from structured_bandits.service.http.limits import Buckets
-from structured_bandits.service.http.middleware import protected
 from structured_bandits.service.http.openapi import description
 from structured_bandits.service.http.problems import (
     body_of,
@@ -30,11 +28,13 @@ from structured_bandits.service.http.problems import (
     problem_of_status,
     send_problem,
 )
-from structured_bandits.service.http.request_metrics import ENDPOINT
+from structured_bandits.service.http.rate_limit import Buckets, RateLimit
+from structured_bandits.service.http.request_metrics import ENDPOINT, RequestMetrics
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies
 from structured_bandits.service.refusals import Refusal
-from structured_bandits.service.running.commands import Owner
-from structured_bandits.service.running.tokens import Role
+from structured_bandits.service.running.metrics import Metrics
+from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.running.tokens import Role, Tokens
 
 with needs("The service", extra="serve"):
     from starlette.applications import Starlette
@@ -51,8 +51,8 @@ OFTEN = ("ask", "tell")  # endpoints of an experiment, labelled like the ends of
 class Answering:
     """An endpoint as an ASGI application of its own: the shortest way from a request to an answer."""
 
-    def __init__(self, owner: Owner, endpoint: Endpoint) -> None:
-        self.owner = owner
+    def __init__(self, registry: Registry, endpoint: Endpoint) -> None:
+        self.registry = registry
         self.endpoint = endpoint
         self._decode = None
         self._has_key = False
@@ -76,7 +76,7 @@ class Answering:
         await _send(send, reply, known)
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply:
-        endpoint, owner = self.endpoint, self.owner
+        endpoint, registry = self.endpoint, self.registry
         path: dict[str, str] = scope["path_params"]
         caller = caller_of(scope)
         if endpoint.label == "list":  # which leaves out what the caller may not see
@@ -87,9 +87,9 @@ class Answering:
         asked = scope["query_string"]
         query = dict(parse_qsl(asked.decode("latin-1"))) if asked else {}
         if endpoint.method == "GET":  # nothing is shown that a loss of power could undo
-            await owner.written()
-        reply = endpoint.does(Call(owner, caller, path, query, content))
-        await owner.written(path.get("name"))
+            await registry.written()
+        reply = endpoint.does(Call(registry, caller, path, query, content))
+        await registry.written(path.get("name"))
         return reply
 
     async def _content(self, scope: Scope, receive: Receive) -> Any:
@@ -155,7 +155,7 @@ async def _send(send: Send, reply: Reply, known: str | None) -> None:
 
 
 def application(
-    owner: Owner,
+    registry: Registry,
     hosts: Hosts,
     *,
     pages: Sequence[BaseRoute] = (),
@@ -164,25 +164,47 @@ def application(
     log_requests: bool = False,
 ) -> ASGIApp:
     """Return the service: its endpoints, its description, its metrics and its pages."""
-    answering = [Answering(owner, endpoint) for endpoint in ENDPOINTS]
+    answering = [Answering(registry, endpoint) for endpoint in ENDPOINTS]
     routes: list[BaseRoute] = [
         Route(each.endpoint.path, each, methods=[each.endpoint.method]) for each in answering
     ]
     routes.append(Route("/v1/openapi.json", _described, methods=["GET"]))
-    routes.append(Route("/metrics", _metrics_of(owner), methods=["GET"]))
+    routes.append(Route("/metrics", _metrics_of(registry), methods=["GET"]))
     routes += pages
     handlers = {HTTPException: _refused, Refusal: _said, Exception: _said}
     app = Starlette(routes=routes, exception_handlers=handlers)
     often = {each.endpoint.label: each for each in answering if each.endpoint.label in OFTEN}
     return protected(
         Shortcut(app, often),
-        tokens=owner.tokens,
+        tokens=registry.tokens,
         hosts=hosts,
-        metrics=owner.metrics,
+        metrics=registry.metrics,
         proxies=proxies,
         buckets=None if rate is None else Buckets(rate, int(2 * rate) + 1),
         log_requests=log_requests,
     )
+
+
+def protected(
+    app: ASGIApp,
+    *,
+    tokens: Tokens,
+    hosts: Hosts,
+    metrics: Metrics,
+    proxies: Proxies | None = None,
+    buckets: Buckets | None = None,
+    log_requests: bool = False,
+) -> ASGIApp:
+    """Return an application with everything that stands before it, in its order.
+
+    Requests are counted first, those that are refused too; who is limited is known once the caller is;
+    bodies are read last. Without
+    buckets there is no limit to the requests a second.
+    """
+    app = BodyLimit(app)
+    if buckets is not None:
+        app = RateLimit(app, buckets)
+    return RequestMetrics(Authentication(app, tokens, hosts, proxies), metrics, log_requests)
 
 
 def require(request: Request, role: Role, experiment: str | None) -> None:
@@ -194,10 +216,10 @@ async def _described(request: Request) -> Response:
     return Response(msgspec.json.encode(description()), media_type="application/json")
 
 
-def _metrics_of(owner: Owner) -> Any:
+def _metrics_of(registry: Registry) -> Any:
     async def metrics(request: Request) -> Response:
         caller_of(request.scope).require("read", None)
-        body, kind = owner.metrics.render(request.headers.get("accept", ""))
+        body, kind = registry.metrics.render(request.headers.get("accept", ""))
         return Response(body, headers={"content-type": kind})
 
     return metrics

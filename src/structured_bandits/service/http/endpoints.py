@@ -15,7 +15,8 @@ from structured_bandits import wire
 from structured_bandits.service.http.authentication import Caller
 from structured_bandits.service.refusals import NotFound, Refused
 from structured_bandits.service.rows import Event
-from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.running.lifecycle import create, new_version
+from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.running.running_experiment import RunningExperiment
 from structured_bandits.service.running.tokens import Role, Token
 from structured_bandits.service.running.views import arms_of, models_of, state_of, summary_of
@@ -29,16 +30,16 @@ ONE = f"{ALL}/{{name}}"
 class Call(NamedTuple):
     """A request: who sends it, the parts of its path and query, and its content."""
 
-    owner: Owner
+    registry: Registry
     caller: Caller
     path: Mapping[str, str]
     query: Mapping[str, str]
     content: Any
 
     @property
-    def name(self) -> str:
-        """The experiment that the path names."""
-        return self.path["name"]
+    def experiment(self) -> RunningExperiment:
+        """The experiment that the path names; raises NotFound."""
+        return self.registry.find(self.path["name"])
 
 
 class Reply(NamedTuple):
@@ -100,36 +101,35 @@ def endpoint(
 @endpoint("GET", ALL, "read", gives=wire.Listing)
 def _list(call: Call) -> Reply:
     """List all experiments."""
-    served = [each for each in call.owner.served.values() if call.caller.may("read", each.name)]
-    return Reply(wire.Listing(experiments=tuple(summary_of(call.owner, each) for each in served)))
+    experiments = call.registry.experiments.values()
+    seen = [each for each in experiments if call.caller.may("read", each.name)]
+    return Reply(wire.Listing(experiments=tuple(map(summary_of, seen))))
 
 
 @endpoint("PUT", ONE, "admin", takes=wire.Create, gives=wire.Created, statuses=(201,))
 def _create(call: Call) -> Reply:
     """Create an experiment."""
-    created = call.owner.create(call.name, call.content.spec)
+    created = create(call.registry, call.path["name"], call.content.spec)
     return Reply(created, 201 if created.created else 200)
 
 
-def _served(call: Call) -> tuple[RunningExperiment, str]:
-    served = call.owner.find(call.name)
-    return served, f"{served.current.uid}-{served.state.seq}"
+def _etag(experiment: RunningExperiment) -> str:
+    return f"{experiment.current.uid}-{experiment.state.seq}"
 
 
 @endpoint("GET", ONE, "read", gives=wire.State, statuses=(304,))
 def _state(call: Call) -> Reply:
     """Read an experiment."""
-    served, etag = _served(call)
-    return Reply(state_of(call.owner, served), etag=etag)
+    experiment = call.experiment
+    return Reply(state_of(experiment), etag=_etag(experiment))
 
 
 @endpoint("GET", f"{ONE}/spec", "read", gives=wire.Specification)
 def _spec(call: Call) -> Reply:
     """Read the specification, to send a changed one as a new version."""
-    served, _ = _served(call)
-    return Reply(
-        wire.Specification(version=served.current.row.number, spec=served.state.spec.plain)
-    )
+    experiment = call.experiment
+    number, plain = experiment.current.row.number, experiment.state.spec.plain
+    return Reply(wire.Specification(version=number, spec=plain))
 
 
 # --- decisions and rewards
@@ -138,26 +138,26 @@ def _spec(call: Call) -> Reply:
 @endpoint("POST", f"{ONE}/ask", "ask", takes=wire.Ask, gives=wire.Asked)
 def _ask(call: Call) -> Reply:
     """Ask for decisions."""
-    return Reply(call.owner.ask(call.name, call.content))
+    return Reply(call.experiment.ask(call.content))
 
 
 @endpoint("POST", f"{ONE}/tell", "ask", takes=wire.Tell, gives=wire.Told)
 def _tell(call: Call) -> Reply:
     """Tell rewards."""
     several = call.content if isinstance(call.content, list) else [call.content]
-    return Reply(call.owner.tell(call.name, several))
+    return Reply(call.experiment.tell(several))
 
 
 @endpoint("POST", f"{ONE}/cancel", "ask", takes=wire.Named, gives=wire.Done)
 def _cancel(call: Call) -> Reply:
     """Cancel a decision."""
-    return Reply(call.owner.cancel(call.name, call.content))
+    return Reply(call.experiment.cancel(call.content))
 
 
 @endpoint("POST", f"{ONE}/activate", "ask", takes=wire.Named, gives=wire.Done)
 def _activate(call: Call) -> Reply:
     """Say that a deferred decision was shown."""
-    return Reply(call.owner.activate(call.name, call.content))
+    return Reply(call.experiment.activate(call.content))
 
 
 # --- many pulls at once
@@ -166,19 +166,19 @@ def _activate(call: Call) -> Reply:
 @endpoint("POST", f"{ONE}/plan", "ask", takes=wire.HandOut, gives=wire.Batch)
 def _hand_out(call: Call) -> Reply:
     """Ask for a plan as counts."""
-    return Reply(call.owner.hand_out(call.name, call.content))
+    return Reply(call.experiment.hand_out(call.content))
 
 
 @endpoint("POST", f"{ONE}/batches/{{batch}}", "ask", takes=wire.BatchResults, gives=wire.Done)
 def _results(call: Call) -> Reply:
     """Tell results of a batch."""
-    return Reply(call.owner.results(call.name, call.path["batch"], call.content))
+    return Reply(call.experiment.results(call.path["batch"], call.content))
 
 
 @endpoint("POST", f"{ONE}/learn", "ask", takes=wire.Learn, gives=wire.Done)
 def _learn(call: Call) -> Reply:
     """Take in results from elsewhere."""
-    return Reply(call.owner.learn(call.name, call.content))
+    return Reply(call.experiment.learn(call.content))
 
 
 # --- reading
@@ -187,8 +187,8 @@ def _learn(call: Call) -> Reply:
 @endpoint("GET", f"{ONE}/arms", "read", gives=wire.ArmList, statuses=(304,))
 def _arms(call: Call) -> Reply:
     """Read the arms."""
-    served, etag = _served(call)
-    return Reply(wire.ArmList(arms=arms_of(served.state)), etag=etag)
+    experiment = call.experiment
+    return Reply(wire.ArmList(arms=arms_of(experiment.state)), etag=_etag(experiment))
 
 
 @endpoint("GET", f"{ONE}/plan", "read", gives=wire.ArmList, statuses=(304,))
@@ -200,11 +200,11 @@ def _plan(call: Call) -> Reply:
 @endpoint("GET", f"{ONE}/models", "read", gives=wire.ModelsView, statuses=(304,))
 def _models(call: Call) -> Reply:
     """Read the models."""
-    served, etag = _served(call)
-    models = models_of(served.state)
+    experiment = call.experiment
+    models = models_of(experiment.state)
     if models is None:
-        raise NotFound(f"The policy of {call.name!r} has no structure, so it has no models.")
-    return Reply(models, etag=etag)
+        raise NotFound(f"The policy of {experiment.name!r} has no structure, so it has no models.")
+    return Reply(models, etag=_etag(experiment))
 
 
 def _number(call: Call, name: str, default: int) -> int:
@@ -243,12 +243,15 @@ def _events(call: Call) -> Reply:
     """Read the log, as lines of JSON."""
     after, limit = _number(call, "after", 0), _number(call, "limit", 1_000)
     version = _number(call, "version", 0)
-    served = call.owner.find(call.name)
-    found = [each for each in served.versions if each.row.number == version] or [served.current]
-    if version and found[0].row.number != version:
-        raise NotFound(f"The experiment {call.name!r} has no version {version}.")
-    rows = call.owner.store.events(found[0].row.id, after, max(1, min(limit, MOST_EVENTS)))
-    return Reply([cloud_event(call.name, found[0].uid, event) for event in rows], lines=True)
+    experiment = call.experiment
+    name, found = experiment.name, experiment.current
+    if version:
+        versions = [each for each in experiment.versions if each.row.number == version]
+        if not versions:
+            raise NotFound(f"The experiment {name!r} has no version {version}.")
+        found = versions[0]
+    rows = call.registry.store.events(found.row.id, after, max(1, min(limit, MOST_EVENTS)))
+    return Reply([cloud_event(name, found.uid, event) for event in rows], lines=True)
 
 
 # --- administration
@@ -259,26 +262,26 @@ def _events(call: Call) -> Reply:
 )
 def _new_version(call: Call) -> Reply:
     """Make a new version."""
-    created = call.owner.new_version(call.name, call.content)
+    created = new_version(call.experiment, call.content)
     return Reply(created, 201 if created.created else 200)
 
 
 @endpoint("POST", f"{ONE}/pause", "admin", takes=wire.Nothing, gives=wire.Done)
 def _pause(call: Call) -> Reply:
     """Pause."""
-    return Reply(call.owner.pause(call.name, True))
+    return Reply(call.experiment.pause(True))
 
 
 @endpoint("POST", f"{ONE}/resume", "admin", takes=wire.Nothing, gives=wire.Done)
 def _resume(call: Call) -> Reply:
     """Resume."""
-    return Reply(call.owner.pause(call.name, False))
+    return Reply(call.experiment.pause(False))
 
 
 @endpoint("POST", f"{ONE}/park", "admin", takes=wire.Park, gives=wire.Done)
 def _park(call: Call) -> Reply:
     """Park or unpark an arm."""
-    return Reply(call.owner.park(call.name, call.content))
+    return Reply(call.experiment.park(call.content))
 
 
 def token_view(token: Token, text: str | None = None) -> wire.TokenView:
@@ -298,7 +301,7 @@ def token_view(token: Token, text: str | None = None) -> wire.TokenView:
 @endpoint("GET", "/v1/tokens", "admin", gives=wire.TokenList)
 def _tokens(call: Call) -> Reply:
     """List tokens."""
-    return Reply(wire.TokenList(tokens=tuple(token_view(token) for token in call.owner.tokens)))
+    return Reply(wire.TokenList(tokens=tuple(token_view(token) for token in call.registry.tokens)))
 
 
 @endpoint("POST", "/v1/tokens", "admin", takes=wire.NewToken, gives=wire.TokenView, statuses=(201,))
@@ -306,7 +309,7 @@ def _new_token(call: Call) -> Reply:
     """Make a token."""
     asked = call.content
     call.caller.check_first_token(asked.role, asked.experiments)
-    text, token = call.owner.add_token(asked.name, asked.role, asked.experiments)
+    text, token = call.registry.add_token(asked.name, asked.role, asked.experiments)
     return Reply(token_view(token, text), 201)
 
 
@@ -314,16 +317,16 @@ def _new_token(call: Call) -> Reply:
 def _revoke(call: Call) -> Reply:
     """Revoke a token."""
     identity = call.path["token"]
-    if not any(token.id == identity for token in call.owner.tokens):
+    if not any(token.id == identity for token in call.registry.tokens):
         raise NotFound(f"There is no token {identity!r}.")
-    return Reply(wire.Done(changed=call.owner.revoke_token(identity), seq=0))
+    return Reply(wire.Done(changed=call.registry.revoke_token(identity), seq=0))
 
 
 @endpoint("POST", "/v1/clock/confirm", "admin", takes=wire.Nothing, gives=wire.Done)
 def _confirm_clock(call: Call) -> Reply:
     """Say that the clock is right."""
-    trusted = call.owner.clock.is_trusted()
-    call.owner.clock.confirm()
+    trusted = call.registry.clock.is_trusted()
+    call.registry.clock.confirm()
     return Reply(wire.Done(changed=not trusted, seq=0))
 
 
@@ -339,7 +342,7 @@ def _live(call: Call) -> Reply:
 @endpoint("GET", "/ready", None, gives=wire.Health, statuses=(503,))
 def _ready(call: Call) -> Reply:
     """Does it answer requests?"""
-    refusal = call.owner.refusal
+    refusal = call.registry.refusal
     if refusal is not None:
         return Reply(wire.Health(ok=False, detail=refusal), 503)
     return Reply(wire.Health(ok=True))

@@ -10,7 +10,7 @@ import time
 from structured_bandits.extras import needs
 from structured_bandits.service.http.authentication import SECURITY_HEADERS
 from structured_bandits.service.http.problems import problem_of, send_problem
-from structured_bandits.service.logs import begin_request, log, log_error
+from structured_bandits.service.logs import REQUEST, log, log_error
 from structured_bandits.service.running.metrics import Metrics
 
 with needs("The service", extra="serve"):
@@ -42,7 +42,7 @@ class RequestMetrics:
                 status = message["status"]
             await send(message)
 
-        begin_request(scope)
+        REQUEST.set(scope)  # so that lines of the log have its trace id
         try:
             await self.app(scope, receive, send_noting)
         except Exception as error:

@@ -9,7 +9,7 @@ from structured_bandits.service.running.running_experiment import RunningExperim
 from structured_bandits.wire import Alarm
 
 if TYPE_CHECKING:
-    from structured_bandits.service.running.registry import Keeper
+    pass
 
 MOST_WAITING = 1_000  # rewards that wait for an older one before somebody is told
 
@@ -20,14 +20,16 @@ PLAYED = {
 }
 
 
-def alarms_of(owner: Keeper, served: RunningExperiment) -> list[Alarm]:
+def alarms_of(experiment: RunningExperiment) -> list[Alarm]:
     """Return the alarms that ring for an experiment."""
-    state = served.state
+    state = experiment.state
     found = []
-    if owner.refusal is not None:
-        found.append(Alarm(kind="read-only", text=f"{owner.refusal} Nothing is recorded."))
-    if served.row.id in owner.stopped:
-        found.append(Alarm(kind="stopped", text=owner.stopped[served.row.id]))
+    if experiment.registry.refusal is not None:
+        found.append(
+            Alarm(kind="read-only", text=f"{experiment.registry.refusal} Nothing is recorded.")
+        )
+    if experiment.stopped is not None:
+        found.append(Alarm(kind="stopped", text=experiment.stopped))
     if state.fallen_at is not None:
         whose = "The rewards" if state.refuted else "The rewards of an older version"
         text = (
@@ -42,7 +44,7 @@ def alarms_of(owner: Keeper, served: RunningExperiment) -> list[Alarm]:
             "a window."
         )
         found.append(Alarm(kind="untested", text=text))
-    if state.spec.rewards.window is not None and not owner.clock.is_trusted():
+    if state.spec.rewards.window is not None and not experiment.registry.clock.is_trusted():
         text = (
             "The clock of the machine has jumped. No windows are closed until it is confirmed, or has "
             "agreed with the stopwatch for ten minutes."
@@ -69,5 +71,5 @@ def alarms_of(owner: Keeper, served: RunningExperiment) -> list[Alarm]:
             "proof of it."
         )
         found.append(Alarm(kind="empty", text=text))
-    found += [Alarm(kind="replay", text=warning) for warning in served.warnings]
+    found += [Alarm(kind="replay", text=warning) for warning in experiment.warnings]
     return found

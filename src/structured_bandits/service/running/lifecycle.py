@@ -36,76 +36,72 @@ from structured_bandits.service.experiment.spec import (
 from structured_bandits.service.logs import log
 from structured_bandits.service.refusals import Conflict, Refused
 from structured_bandits.service.rows import START, ExperimentRow, VersionRow, first_link
-from structured_bandits.service.running.forwarding import follow
-from structured_bandits.service.running.registry import Keeper
-from structured_bandits.service.running.running_experiment import (
-    RunningExperiment,
-    RunningVersion,
-    new_uid,
-)
+from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.running.running_experiment import RunningExperiment
+from structured_bandits.service.running.version import RunningVersion, new_uid
 
 
-def create(keeper: Keeper, name: str, plain: dict[str, Any]) -> wire.Created:
+def create(registry: Registry, name: str, plain: dict[str, Any]) -> wire.Created:
     """Make an experiment; the same again changes nothing."""
     checked_name(name)
-    if name in keeper.served:
-        return _created_before(keeper.served[name], plain)
-    if name in keeper.unreadable:
-        keeper.find(name)  # which says why
-    keeper.check_writable()
+    if name in registry.experiments:
+        return _created_before(registry.experiments[name], plain)
+    if name in registry.unreadable:
+        registry.find(name)  # which says why
+    registry.check_writable()
     spec = build_spec(plain)
     _check_alarm(spec)
     _try_out(spec)
     begins_with = _start(spec)
     if begins_with is not None:
         _check_horizon(spec, begins_with)
-    experiment = 1 + max((each.row.id for each in keeper.all_there()), default=0)
-    row = _new_row(keeper, experiment, 1, spec)
-    served = RunningExperiment(ExperimentRow(experiment, name, row.id))
-    version, state = _begin(keeper, row, spec)
+    experiment = 1 + max((each.row.id for each in registry.all_there()), default=0)
+    row = _new_row(registry, experiment, 1, spec)
+    made = RunningExperiment(registry, ExperimentRow(experiment, name, row.id))
+    version, state = _begin(registry, row, spec)
     if begins_with is not None:
-        state.start_with(begins_with, keeper.clock.now())
-    _add(keeper, served, version, spec)
-    keeper.served[name] = served
+        state.start_with(begins_with, registry.clock.now())
+    _add(made, version, spec)
+    registry.experiments[name] = made
     log("An experiment was created.", experiment=name, policy=repr(spec.policy)[:200])
     return wire.Created(name=name, version=1, uid=row.uid, created=True)
 
 
-def _created_before(served: RunningExperiment, plain: dict[str, Any]) -> wire.Created:
-    row = served.current.row
-    if build_spec(plain).digest != served.state.spec.digest:
+def _created_before(made: RunningExperiment, plain: dict[str, Any]) -> wire.Created:
+    row = made.current.row
+    if build_spec(plain).digest != made.state.spec.digest:
         raise Conflict(
-            f"There is an experiment {served.name!r} with another specification; make a new version "
+            f"There is an experiment {made.name!r} with another specification; make a new version "
             "of it instead."
         )
-    return wire.Created(name=served.name, version=row.number, uid=row.uid, created=False)
+    return wire.Created(name=made.name, version=row.number, uid=row.uid, created=False)
 
 
 def new_version(
-    keeper: Keeper, name: str, request: wire.NewVersion, again: bool = False
+    experiment: RunningExperiment, request: wire.NewVersion, again: bool = False
 ) -> wire.Created:
     """Change an experiment: a new version, which begins with rewards of the one before.
 
     It stays paused if it was, and arms stay parked, by their names. With `again` it is the same one
     once more, of a backup: it may be beyond its horizon, and what was refuted stays so.
     """
-    served = keeper.find(name)
-    before, old = served.current, served.state
-    made = _made_before(served, request)
+    registry = experiment.registry
+    before, old = experiment.current, experiment.state
+    made = _made_before(experiment, request)
     if made is not None:
         return made
-    keeper.check_writable()
+    registry.check_writable()
     spec = build_spec(request.spec)
     if not again:
         _check_alarm(spec)
     _try_out(spec)
-    carried = _carried(keeper, before, old, request.carry, spec)
+    carried = _carried(registry, before, old, request.carry, spec)
     if carried is not None and not again:
         _check_horizon(spec, carried)
     parked = _parked(old, spec)
-    row = _new_row(keeper, served.row.id, before.row.number + 1, spec)
-    at = keeper.clock.now()
-    version, state = _begin(keeper, row, spec, request.key, _digest(request))
+    row = _new_row(registry, experiment.row.id, before.row.number + 1, spec)
+    at = registry.clock.now()
+    version, state = _begin(registry, row, spec, request.key, _digest(request))
     whole = request.carry == wire.Carry()
     if carried is not None and request.carry is None:
         state.start_with(carried, at)
@@ -120,35 +116,35 @@ def new_version(
     if refuted and state.fallen_at is None:
         state.fall_back(at, before.row.number)
     hands_on = REWARDS_AND_ALARM if whole else REWARDS if request.carry else NOTHING
-    for each in served.versions:
+    for each in experiment.versions:
         if each.state is not None:
-            with keeper.changing(each, follows=True):
+            with experiment.changing(each, follows=True):
                 each.state.retire(at, hands_on)
-    served.row = served.row._replace(current=row.id)
-    _add(keeper, served, version, spec)
-    keeper.stopped.pop(served.row.id, None)  # another policy, or other data: it may go on
-    follow(keeper, served, before, at)
-    log("A version was created.", experiment=name, version=row.number)
-    return wire.Created(name=name, version=row.number, uid=row.uid, created=True)
+    experiment.row = experiment.row._replace(current=row.id)
+    _add(experiment, version, spec)
+    registry.stopped.pop(experiment.row.id, None)  # another policy, or other data: it may go on
+    experiment.follow(before, at)
+    log("A version was created.", experiment=experiment.name, version=row.number)
+    return wire.Created(name=experiment.name, version=row.number, uid=row.uid, created=True)
 
 
-def _made_before(served: RunningExperiment, request: wire.NewVersion) -> wire.Created | None:
+def _made_before(experiment: RunningExperiment, request: wire.NewVersion) -> wire.Created | None:
     """Return the version that this request has made; another one under its key is refused."""
     if request.key is None:
         return None
-    for version in served.versions:
-        made = version.past.by_key(request.key)
+    for version in experiment.versions:
+        made = version.log.by_key(request.key)
         if made is None:
             continue
         if made.kind != START or made.content().get("request") != _digest(request):
             raise Refused(f"The key {request.key!r} was used for another request before.")
         number, uid = version.row.number, version.uid
-        return wire.Created(name=served.name, version=number, uid=uid, created=False)
+        return wire.Created(name=experiment.name, version=number, uid=uid, created=False)
     return None
 
 
 def _carried(
-    keeper: Keeper,
+    registry: Registry,
     before: RunningVersion,
     old: ExperimentState,
     carry: wire.Carry | None,
@@ -164,9 +160,9 @@ def _carried(
     if carry.up_to is None and not carry.without:
         results = results_of(old)
     else:
-        rows = [*all_events(keeper.store, before.row.id)]
+        rows = [*all_events(registry.store, before.row.id)]
         last = rows[-1].seq if rows else 0
-        rows += [each for each in keeper.writer.unwritten(before.row.id) if each.seq > last]
+        rows += [each for each in registry.writer.unwritten(before.row.id) if each.seq > last]
         settled = old.settled_before if old.spec.rewards.window else float("inf")
         arms = len(old.spec.arm_names)
         results = results_of_log(rows, arms, settled, carry.up_to, carry.without)
@@ -240,8 +236,8 @@ def _parked(old: ExperimentState, spec: Spec) -> Sequence[int]:
     return parked
 
 
-def _new_row(keeper: Keeper, experiment: int, number: int, spec: Spec) -> VersionRow:
-    versions = [version for each in keeper.all_there() for version in each.versions]
+def _new_row(registry: Registry, experiment: int, number: int, spec: Spec) -> VersionRow:
+    versions = [version for each in registry.all_there() for version in each.versions]
     uid = new_uid()
     return VersionRow(
         id=1 + max((version.row.id for version in versions), default=0),
@@ -250,30 +246,35 @@ def _new_row(keeper: Keeper, experiment: int, number: int, spec: Spec) -> Versio
         uid=uid,
         spec=spec.rest,
         structure=digest_of_text(spec.body),
-        made_at=keeper.clock.now(),
+        made_at=registry.clock.now(),
         head=0,
         chain=first_link(uid),
     )
 
 
 def _begin(
-    keeper: Keeper, row: VersionRow, spec: Spec, key: str | None = None, request: str | None = None
+    registry: Registry,
+    row: VersionRow,
+    spec: Spec,
+    key: str | None = None,
+    request: str | None = None,
 ) -> tuple[RunningVersion, ExperimentState]:
     """Return a new version with the first row of its log, which knows what was specified."""
     state = ExperimentState(spec, row.uid)
     content = {"code": code_here(), "request": request, "spec": spec.digest}
-    state.start(content, keeper.clock.now(), key)
-    return RunningVersion(row, keeper.past_of(row.id), state), state
+    state.start(content, registry.clock.now(), key)
+    return RunningVersion(row, registry.log_of(row.id), state), state
 
 
-def _add(keeper: Keeper, served: RunningExperiment, version: RunningVersion, spec: Spec) -> None:
+def _add(experiment: RunningExperiment, version: RunningVersion, spec: Spec) -> None:
     """Make a version the newest one of its experiment, and let all of it be written."""
-    served.versions.append(version)
-    changes = keeper.writer.open
+    experiment.versions.append(version)
+    registry = experiment.registry
+    changes = registry.writer.open
     changes.structures.append((version.row.structure, spec.body))
-    changes.experiments.append(served.row)
+    changes.experiments.append(experiment.row)
     changes.versions.append(version.row)
-    keeper.queue(version)
+    registry.queue(version)
 
 
 def _check_ranges(old: tuple[float, float], new: tuple[float, float]) -> None:

@@ -14,39 +14,43 @@ from structured_bandits.service.running.metrics import (
 from structured_bandits.service.running.running_experiment import RunningExperiment
 
 if TYPE_CHECKING:
-    from structured_bandits.service.running.registry import Keeper
+    from structured_bandits.service.running.registry import Registry
 
 
-def server_reading(owner: Keeper) -> ServerReading:
+def server_reading(registry: Registry) -> ServerReading:
     """Return how the server stands."""
-    experiments = [_experiment(owner, served) for served in owner.served.values()]
-    return ServerReading(owner.writer.queued, owner.refusal is not None, experiments)
+    experiments = [_experiment(each) for each in registry.experiments.values()]
+    return ServerReading(registry.writer.queued, registry.refusal is not None, experiments)
 
 
-def _experiment(owner: Keeper, served: RunningExperiment) -> ExperimentReading:
-    state, now = served.state, owner.clock.now()
+def _experiment(experiment: RunningExperiment) -> ExperimentReading:
+    state, now = experiment.state, experiment.registry.clock.now()
     agent = state.agent
     names = state.spec.arm_names
     arms = []
     if len(names) <= MOST_ARMS:
         for name, pulls, total in zip(names, agent.pulls, agent.sums, strict=True):
             arms.append(ArmReading(name, int(pulls), float(total / pulls) if pulls else None))
-    saved = served.current.snapshot_at
+    saved = experiment.current.snapshot_at
     return ExperimentReading(
-        name=served.name,
+        name=experiment.name,
         pending=agent.pending_count,
         active_arms=len(agent.active_arms),
         held=len(state.held),
-        oldest_pending_seconds=oldest_seconds(served, now),
-        alarms=[alarm.kind for alarm in alarms_of(owner, served)],
+        oldest_pending_seconds=oldest_seconds(experiment, now),
+        alarms=[alarm.kind for alarm in alarms_of(experiment)],
         snapshot_age_seconds=None if saved is None else (now - saved) / 1000.0,
-        replay_seconds=served.current.replay_seconds,
-        epoch=owner.epoch,
+        replay_seconds=experiment.current.replay_seconds,
+        epoch=experiment.registry.epoch,
         arms=arms,
     )
 
 
-def oldest_seconds(served: RunningExperiment, now: int) -> float | None:
+def oldest_seconds(experiment: RunningExperiment, now: int) -> float | None:
     """Return the age of the oldest decision whose reward is out."""
-    oldest = served.state.agent.oldest_out
-    return None if oldest is None else max(0.0, (now - served.state.times.time_of(oldest)) / 1000.0)
+    oldest = experiment.state.agent.oldest_out
+    return (
+        None
+        if oldest is None
+        else max(0.0, (now - experiment.state.times.time_of(oldest)) / 1000.0)
+    )

@@ -1,4 +1,4 @@
-"""The keeper of a store: all experiments in memory, and how memory and disk stay the same.
+"""All experiments of a store in memory, and how memory and disk stay the same.
 
 What was decided is queued for the disk, and whoever waits for `written` sees nothing that a loss of
 power could undo. After a commit that failed, the disk says what there is: memory is read anew.
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 import structured_bandits
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.service.contract import DamagedError, OwnedElsewhereError, Store
-from structured_bandits.service.experiment.experiment_state import BrokenError, ExperimentState
+from structured_bandits.service.experiment.experiment_state import BrokenError
 from structured_bandits.service.experiment.replay import (
     Restored,
     code_here,
@@ -26,41 +25,40 @@ from structured_bandits.service.experiment.replay import (
 )
 from structured_bandits.service.experiment.saved_state import digest_of, save_state
 from structured_bandits.service.logs import log, log_error
-from structured_bandits.service.refusals import Conflict, NotFound, Unavailable
+from structured_bandits.service.refusals import NotFound, Unavailable
 from structured_bandits.service.rows import Changes, Saved, TokenRow, VersionRow
 from structured_bandits.service.running.clock import Clock
 from structured_bandits.service.running.metrics import Metrics
 from structured_bandits.service.running.readings import server_reading
-from structured_bandits.service.running.running_experiment import RunningExperiment, RunningVersion
-from structured_bandits.service.running.tokens import Token, Tokens
-from structured_bandits.service.store.log_index import LogIndex, Unwritten
+from structured_bandits.service.running.running_experiment import TRY_AGAIN, RunningExperiment
+from structured_bandits.service.running.tokens import Token, Tokens, new_token
+from structured_bandits.service.running.version import RunningVersion
+from structured_bandits.service.store.log_index import LogIndex
 from structured_bandits.service.store.tables import UNSEALED
-from structured_bandits.service.store.writer import Refused, Writer
+from structured_bandits.service.store.writer import Refused, Unwritten, Writer
 
 COST_OF_ROW = 5e-6  # seconds to read and check a row at a restart, besides what the policy takes
 MOST_COST = 1.0  # seconds of replay after which a snapshot is taken
-TRY_AGAIN = 5.0  # seconds for which nothing is written after a second failure
 CONTRADICTED = (
     "What was to be recorded contradicts rows of the store. It was not recorded, and the experiment has "
     "stopped. Run `structured-bandits verify`; if it finds damage, restore a backup."
 )
 
 
-class Keeper:
+class Registry:
     """Holds the experiments of a store, and writes what happens to them; call `open` first."""
 
     def __init__(self, store: Store, clock: Clock | None = None) -> None:
         self.store = store
         self.clock = clock or Clock()
-        self.served: dict[str, RunningExperiment] = {}
+        self.experiments: dict[str, RunningExperiment] = {}
         self.tokens = Tokens()
         self.metrics = Metrics(lambda: server_reading(self), structured_bandits.__version__)
         self.epoch = 0
         self.refusal: str | None = None  # why nothing can be written, if so
         self.lost = False  # another process has taken over
         self.stopped: dict[int, str] = {}  # experiments whose policies failed, and why
-        self._failed_at: float | None = None
-        self._unwritten = Unwritten()
+        self.failed_at: float | None = None
         self._refusals: Counter[str | None] = Counter()  # by name; None: what is of no experiment
         self.unreadable: dict[str, RunningExperiment] = {}  # stopped, and could not be read again
         self.writer = Writer(store, self._wrote, self._failed, self._contradicted)
@@ -81,8 +79,8 @@ class Keeper:
     def close(self) -> None:
         """Save snapshots, so that the next start is quick, and give the store up."""
         if self.refusal is None and not self.lost:
-            for served in self.served.values():
-                for version in served.versions:
+            for experiment in self.experiments.values():
+                for version in experiment.versions:
                     if version.state is not None and version.cost > 0.0:
                         self._snapshot(version)
             self.writer.write_now()
@@ -95,13 +93,13 @@ class Keeper:
         With `begin` the logs are to go on, and rows that say so are queued. Raises StoreError if the
         store is damaged.
         """
-        self._unwritten = Unwritten()
+        self.writer.index = Unwritten()
         try:
-            served = {row.id: RunningExperiment(row) for row in self.store.experiments()}
+            found = {row.id: RunningExperiment(self, row) for row in self.store.experiments()}
             for row in self.store.versions():
-                experiment = served[row.experiment]
+                experiment = found[row.experiment]
                 experiment.versions.append(self._loaded(row, experiment, begin))
-            for name in (each.name for each in served.values() if not each.is_whole()):
+            for name in (each.name for each in found.values() if not each.is_whole()):
                 raise self._damaged(f"the version of {name} that is asked is missing or closed")
             tokens = [_token(row) for row in self.store.tokens()]
         except StructuredBanditsError:
@@ -109,8 +107,8 @@ class Keeper:
         except Exception as error:
             raise self._damaged(f"{type(error).__name__}: {error}") from error
         if not self.store.is_sealed():
-            self._warn_of_seal(served.values())
-        self.served = {each.name: each for each in served.values()}
+            self._warn_of_seal(found.values())
+        self.experiments = {each.name: each for each in found.values()}
         self.unreadable = {}
         self.tokens.replace(tokens)
 
@@ -120,25 +118,25 @@ class Keeper:
             "a backup"
         )
 
-    def _warn_of_seal(self, served: Iterable[RunningExperiment]) -> None:
+    def _warn_of_seal(self, experiments: Iterable[RunningExperiment]) -> None:
         """Say at every experiment that what no log covers is not what was written."""
         warning = f"{UNSEALED[0].upper()}{UNSEALED[1:]}: run `structured-bandits verify`."
         log("A restart met something unexpected.", what=warning)
-        for each in served:
+        for each in experiments:
             each.warnings.append(warning)
 
-    def _loaded(self, row: VersionRow, served: RunningExperiment, begin: bool) -> RunningVersion:
-        past = self.past_of(row.id)
+    def _loaded(self, row: VersionRow, of: RunningExperiment, begin: bool) -> RunningVersion:
+        log_index = self.log_of(row.id)
         if row.closed:
-            return RunningVersion(row, past, None)
+            return RunningVersion(row, log_index, None)
         began = time.perf_counter()
         restored = restore(self.store, row, spec_of(self.store, row))
         seconds = time.perf_counter() - began
         for warning in restored.warnings:
-            served.warnings.append(warning)
-            log("A restart met something unexpected.", experiment=served.name, what=warning)
+            of.warnings.append(warning)
+            log("A restart met something unexpected.", experiment=of.name, what=warning)
         restored.state.outbox.clear()  # each reward was forwarded in the transaction that recorded it
-        version = RunningVersion(row, past, restored.state, replay_seconds=seconds)
+        version = RunningVersion(row, log_index, restored.state, replay_seconds=seconds)
         version.cost = seconds if restored.replayed else 0.0
         if begin:
             self._begin_again(version, restored)
@@ -157,12 +155,11 @@ class Keeper:
 
     # --- writing
 
-    def past_of(self, version: int) -> LogIndex:
+    def log_of(self, version: int) -> LogIndex:
         """Return what is in the log of a version, rows that are on their way to the disk included."""
-        return LogIndex(self.store, self._unwritten, version)
+        return LogIndex(self.store, self.writer.index, version)
 
     def _wrote(self, changes: Changes, seconds: float) -> None:
-        self._unwritten.remove(changes)
         self.metrics.observe_commit(seconds, len(changes.events))
 
     def _failed(self, error: BaseException) -> None:
@@ -176,8 +173,8 @@ class Keeper:
             self._lose("Another process has taken over this store.")
             return
         now = time.monotonic()
-        again = self._failed_at is not None and now - self._failed_at < 2 * TRY_AGAIN
-        self._failed_at = now
+        again = self.failed_at is not None and now - self.failed_at < 2 * TRY_AGAIN
+        self.failed_at = now
         if again:
             self._stop("The disk cannot be written.")
         else:
@@ -186,9 +183,9 @@ class Keeper:
     def _contradicted(self, refused: Refused) -> None:
         """Stop the experiments of which rows contradict the store; all others go on."""
         experiment_of = {
-            version.row.id: served.row.id
-            for served in self.served.values()
-            for version in served.versions
+            version.row.id: each.row.id
+            for each in self.experiments.values()
+            for version in each.versions
         }
         parts = self.writer.open.parts(experiment_of)
         self.writer.open = Changes.joined(
@@ -201,10 +198,10 @@ class Keeper:
                 self._refusals[None] += 1
                 self.tokens.replace(_token(row) for row in self.store.tokens())
                 continue
-            (name,) = (each.name for each in self.served.values() if each.row.id == experiment)
+            (name,) = (each.name for each in self.experiments.values() if each.row.id == experiment)
             self._refusals[name] += 1
-            self._unwritten.forget([row for row, of in experiment_of.items() if of == experiment])
-            self._load_again(self.served.pop(name))
+            self.writer.index.forget([row for row, of in experiment_of.items() if of == experiment])
+            self._load_again(self.experiments.pop(name))
 
     def _load_again(self, before: RunningExperiment) -> None:
         """Read one experiment from the store, stopped; if it was to be made, it is not there."""
@@ -212,11 +209,11 @@ class Keeper:
         self.stopped[experiment] = CONTRADICTED
         try:
             rows = [row for row in self.store.experiments() if row.id == experiment]
-            for served in map(RunningExperiment, rows):
+            for found in (RunningExperiment(self, row) for row in rows):
                 for row in self.store.versions():
                     if row.experiment == experiment:
-                        served.versions.append(self._loaded(row, served, begin=False))
-                self.served[name] = served
+                        found.versions.append(self._loaded(row, found, begin=False))
+                self.experiments[name] = found
         except Exception as error:  # its rows are damaged as well
             log_error("An experiment could not be read again.", error)
             self.unreadable[name] = before
@@ -242,25 +239,24 @@ class Keeper:
     def _stop(self, why: str) -> None:
         """Write nothing until `recover` succeeds, and show nothing but what the disk has."""
         self.refusal = why
-        self._failed_at = time.monotonic()
+        self.failed_at = time.monotonic()
         self.writer.open = Changes()
         try:
             self._load(begin=False)
         except Exception as error:  # then nothing is known
-            self.served = {}
+            self.experiments = {}
             log_error("The store cannot be read.", error)
 
     def _lose(self, why: str) -> None:
         """Answer nothing any more: what is true is known by another process."""
         self.lost, self.refusal = True, why
-        self.served = {}
+        self.experiments = {}
 
     def queue(self, version: RunningVersion) -> None:
         """Let the rows that a version has recorded be written."""
         state = version.state
         assert state is not None
         fresh = state.take_fresh()
-        self._unwritten.add(version.row.id, fresh)
         self.writer.add(version.row.id, fresh)
         version.cost += COST_OF_ROW * len(fresh)
         if version.cost > max(MOST_COST, 5.0 * version.snapshot_cost):
@@ -289,37 +285,6 @@ class Keeper:
         if self._refusals[name] != before:
             raise Unavailable(CONTRADICTED, retry_after=TRY_AGAIN)
 
-    @contextmanager
-    def changing(self, version: RunningVersion, follows: bool = False) -> Iterator[ExperimentState]:
-        """Around a command: refuses if nothing can be written, and queues what was recorded.
-
-        What `follows` from a command that was recorded is not refused. If a command fails after it has
-        begun to change the state, memory is not what the log says any more: then everything since the
-        last commit is given up, as after a failed commit, and the experiment stops, so that its requests
-        cannot do this to the others again and again.
-        """
-        if not follows:
-            self.check_writable(version.row.experiment)
-        state = version.state
-        if state is None:
-            raise Conflict("This version is closed: no rewards are out.")
-        began = time.thread_time()
-        try:
-            yield state
-        except BrokenError as error:
-            log_error("A policy failed.", error)
-            why = f"The experiment has stopped, because its policy failed: {error}"
-            self.stopped[version.row.experiment] = why
-            self.writer.fail(error)
-            raise Unavailable(why, retry_after=TRY_AGAIN) from error
-        except StructuredBanditsError:  # refused before anything was changed
-            raise
-        except Exception as error:
-            self.writer.fail(BrokenError(str(error)))
-            raise
-        version.cost += time.thread_time() - began  # waiting for others is no work of ours
-        self.queue(version)
-
     def check_writable(self, experiment: int | None = None) -> None:
         """Raise if nothing can be written now, or an experiment has stopped."""
         if self.refusal is not None:
@@ -328,16 +293,37 @@ class Keeper:
             raise Unavailable(self.stopped[experiment], retry_after=TRY_AGAIN)
         self.writer.check_room()
 
+    # --- tokens
+
+    def add_token(
+        self, name: str, role: str, experiments: Sequence[str] | None
+    ) -> tuple[str, Token]:
+        """Make a token; return its text, which is kept nowhere."""
+        self.check_writable()
+        text, token = new_token(name, role, experiments, self.clock.now())
+        self.writer.open.tokens.append(token_row(token))
+        self.tokens.add(token)
+        return text, token
+
+    def revoke_token(self, identity: str) -> bool:
+        """Revoke a token; False if there is none, or it was revoked before."""
+        self.check_writable()
+        changed = self.tokens.revoke(identity, self.clock.now())
+        for token in self.tokens:
+            if changed and token.id == identity:
+                self.writer.open.tokens.append(token_row(token))
+        return changed
+
     # --- finding
 
     def all_there(self) -> list[RunningExperiment]:
         """Return all experiments, those that cannot be read included: their numbers are taken."""
-        return [*self.served.values(), *self.unreadable.values()]
+        return [*self.experiments.values(), *self.unreadable.values()]
 
     def find(self, name: str) -> RunningExperiment:
         """Return an experiment; raises NotFound."""
         try:
-            return self.served[name]
+            return self.experiments[name]
         except KeyError:
             if self.refusal is not None:
                 raise Unavailable(self.refusal, retry_after=TRY_AGAIN) from None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from structured_bandits.errors import OutputError, ParameterError
 from structured_bandits.service.experiment.accounting import results_of
-from structured_bandits.service.running.commands import Owner
+from structured_bandits.service.running.lifecycle import new_version
+from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.store.copies import LOGS, copy_of_backup, remove_store
 from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.wire import NewVersion
@@ -39,15 +40,16 @@ def bring_back(backup: Path, target: Path) -> list[str]:
 
 def _begin_anew(target: Path) -> list[str]:
     """Begin a new version of each experiment; return what was done."""
-    owner = Owner(SqliteStore(target))
-    owner.open()
+    registry = Registry(SqliteStore(target))
+    registry.open()
     done = []
     try:
-        for name, served in owner.served.items():
-            rewards = sum(results_of(served.state).pulls)
-            made = owner.new_version(name, NewVersion(spec=served.state.spec.plain), again=True)
+        for name, experiment in registry.experiments.items():
+            state = experiment.state
+            rewards = sum(results_of(state).pulls)
+            made = new_version(experiment, NewVersion(spec=state.spec.plain), again=True)
             done.append(f"{name}: version {made.version} begins with {rewards:,} rewards")
-        owner.writer.write_now()
+        registry.writer.write_now()
     finally:
-        owner.close()
+        registry.close()
     return done

@@ -66,7 +66,10 @@ def new_token(
 
 
 class Tokens:
-    """The tokens of a server, in memory."""
+    """The tokens of a server, in memory.
+
+    It is `open` if there never were any: then nobody is asked for one.
+    """
 
     def __init__(self, tokens: Iterable[Token] = ()) -> None:
         self.replace(tokens)
@@ -74,10 +77,12 @@ class Tokens:
     def replace(self, tokens: Iterable[Token]) -> None:
         """Take these tokens instead of all others, such as those of the store after a change."""
         self._by_id = {token.id: token for token in tokens}
+        self.open = not self._by_id
 
     def add(self, token: Token) -> None:
         """Add a token; from the first one on the server is closed to those without."""
         self._by_id[token.id] = token
+        self.open = False
 
     def revoke(self, identity: str, now: int) -> bool:
         """Revoke a token; return whether this changed anything."""
@@ -86,11 +91,6 @@ class Tokens:
             return False
         self._by_id[identity] = token._replace(revoked_at=now)
         return True
-
-    @property
-    def open(self) -> bool:
-        """Were there never any tokens? Then nobody is asked for one."""
-        return not self._by_id
 
     def check(self, text: str) -> Token | None:
         """Return the token that a text is, None if it is none, or was revoked.

@@ -19,24 +19,24 @@ from structured_bandits.service.running.running_experiment import RunningExperim
 from structured_bandits.structures.finite.structure import FiniteStructure
 
 if TYPE_CHECKING:
-    from structured_bandits.service.running.commands import Owner
+    pass
 
 MOST_NAMES = 20  # of models that fit
 LIKELIEST = 10
 LARGEST = 1e300  # e-values above it are not shown as numbers
 
 
-def state_of(owner: Owner, served: RunningExperiment) -> wire.State:
+def state_of(experiment: RunningExperiment) -> wire.State:
     """Return all that the dashboard shows."""
-    state, version = served.state, served.current
+    state, version = experiment.state, experiment.current
     agent, spec = state.agent, state.spec
     running = "paused" if state.paused else "running"
     return wire.State(
-        name=served.name,
+        name=experiment.name,
         version=version.row.number,
         uid=version.uid,
         seq=state.seq,
-        state="read-only" if owner.refusal is not None else running,
+        state="read-only" if experiment.registry.refusal is not None else running,
         policy=repr(agent.policy),
         order=spec.order,
         horizon=spec.horizon,
@@ -44,7 +44,7 @@ def state_of(owner: Owner, served: RunningExperiment) -> wire.State:
         rewards=agent.rewards,
         pending=agent.pending_count,
         held=len(state.held),
-        oldest_pending_seconds=oldest_seconds(served, owner.clock.now()),
+        oldest_pending_seconds=oldest_seconds(experiment, experiment.registry.clock.now()),
         window_seconds=spec.rewards.window,
         missing=_missing(state),
         empty=agent.empty,
@@ -54,25 +54,25 @@ def state_of(owner: Owner, served: RunningExperiment) -> wire.State:
         misfit=misfit_of(state),
         regret=regret_of(state),
         control=control_of(state),
-        alarms=tuple(alarms_of(owner, served)),
+        alarms=tuple(alarms_of(experiment)),
         fallback=spec.fallback,
         fallen_back=state.fallen_at is not None and spec.fallback != "none",
         history=tuple(state.history.points),
-        versions=tuple(_version(served, each) for each in served.versions),
+        versions=tuple(_version(experiment, each) for each in experiment.versions),
         reward_range=agent.reward_range if np.isfinite(agent.reward_range).all() else None,
     )
 
 
-def summary_of(owner: Owner, served: RunningExperiment) -> wire.Summary:
+def summary_of(experiment: RunningExperiment) -> wire.Summary:
     """Return an experiment as a line of the list of all."""
-    state = served.state
+    state = experiment.state
     return wire.Summary(
-        name=served.name,
-        version=served.current.row.number,
+        name=experiment.name,
+        version=experiment.current.row.number,
         state="paused" if state.paused else "running",
         rewards=state.agent.rewards,
         pending=state.agent.pending_count,
-        alarms=len(alarms_of(owner, served)),
+        alarms=len(alarms_of(experiment)),
     )
 
 
@@ -188,14 +188,14 @@ def _side(side: Side, agent: Agent) -> wire.Side:
     return wire.Side(pulls=side.pulls, mean=mean, low=low, high=high)
 
 
-def _version(served: RunningExperiment, version: Any) -> wire.VersionView:
+def _version(experiment: RunningExperiment, version: Any) -> wire.VersionView:
     state = version.state
     return wire.VersionView(
         number=version.row.number,
         uid=version.uid,
         made_at=version.row.made_at,
         events=version.row.head if state is None else state.seq,
-        current=version is served.current,
+        current=version is experiment.current,
         pending=0 if state is None else state.agent.pending_count,
     )
 

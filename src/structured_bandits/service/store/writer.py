@@ -7,23 +7,59 @@ the disk; a lone request waits for nobody.
 A commit that fails is final: it is never tried again, because after a failed write nobody knows what the
 disk has. All that wait for it, or for what followed, are told so. Only if the database says that what
 was to be written contradicts a row that is there, it is known that nothing was written: then each
-experiment is written by itself, and those that are refused are handed to the owner.
+experiment is written by itself, and those that are refused are handed to the registry.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from structured_bandits.service import rows as kinds
 from structured_bandits.service.contract import ContradictionError, Store
 from structured_bandits.service.refusals import Unavailable
-from structured_bandits.service.rows import Changes, Event
+from structured_bandits.service.rows import OUTCOMES, Changes, Event
 
 Refused = dict[int | None, ContradictionError]  # by experiment; None: what belongs to none
 
 MOST_QUEUED = 20_000  # rows; more are refused until the disk has caught up
+
+
+class Unwritten:
+    """Rows that were recorded and are not in the store yet, by what they are looked up by."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[tuple[int, int], Event] = {}
+        self.lates: dict[tuple[int, int], Event] = {}
+        self.keys: dict[tuple[int, str], Event] = {}
+
+    def add(self, version: int, events: Iterable[Event]) -> None:
+        """Note rows that were recorded."""
+        for event in events:
+            if event.decision is not None and event.kind in OUTCOMES:
+                self.outcomes[version, event.decision] = event
+            elif event.decision is not None and event.kind == kinds.LATE:
+                self.lates[version, event.decision] = event
+            if event.key is not None:
+                self.keys[version, event.key] = event
+
+    def forget(self, versions: Collection[int]) -> None:
+        """Forget all rows of some versions: they will not be written."""
+        self.outcomes = {at: row for at, row in self.outcomes.items() if at[0] not in versions}
+        self.lates = {at: row for at, row in self.lates.items() if at[0] not in versions}
+        self.keys = {at: row for at, row in self.keys.items() if at[0] not in versions}
+
+    def remove(self, changes: Changes) -> None:
+        """Forget rows that were written."""
+        for version, event in changes.events:
+            if event.decision is not None and event.kind in OUTCOMES:
+                self.outcomes.pop((version, event.decision), None)
+            elif event.decision is not None and event.kind == kinds.LATE:
+                self.lates.pop((version, event.decision), None)
+            if event.key is not None:
+                self.keys.pop((version, event.key), None)
 
 
 class Writer:
@@ -41,6 +77,7 @@ class Writer:
         self._failed = failed
         self._refused = refused  # called with the experiments of which nothing was written
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
+        self.index = Unwritten()  # what is on its way to the disk
         self.open = Changes()  # what the next transaction will write
         self._open_future: asyncio.Future[None] | None = None
         self._writing: Changes | None = None
@@ -65,8 +102,9 @@ class Writer:
         rows = ([] if self._writing is None else self._writing.events) + self.open.events
         return [event for each, event in rows if each == version]
 
-    def add(self, version: int, events: Iterable[Event]) -> None:
+    def add(self, version: int, events: Sequence[Event]) -> None:
         """Add rows to the next transaction."""
+        self.index.add(version, events)
         self.open.events += [(version, event) for event in events]
 
     def written(self) -> asyncio.Future[None] | None:
@@ -93,6 +131,7 @@ class Writer:
         if len(changes):
             began = time.perf_counter()
             self._store.commit(changes)
+            self.index.remove(changes)
             self._wrote(changes, time.perf_counter() - began)
 
     def close(self) -> None:
@@ -120,6 +159,7 @@ class Writer:
             self.fail(error or RuntimeError("nothing was written"), future)
             return
         seconds, refused = finished.result()
+        self.index.remove(changes)
         self._wrote(changes, seconds)
         if refused:
             self._refused(refused)
@@ -133,9 +173,9 @@ class Writer:
             self._open_future = None
 
     def fail(self, error: BaseException, future: asyncio.Future[None] | None = None) -> None:
-        """Tell all that wait that this may not have been written; then tell the owner.
+        """Tell all that wait that this may not have been written; then tell the registry.
 
-        What is being written at this moment is waited for: the owner opens the store anew.
+        What is being written at this moment is waited for: the registry opens the store anew.
         """
         self._generation += 1
         self._thread.submit(int).result()

@@ -11,8 +11,8 @@ from structured_bandits.extras import needs
 from structured_bandits.service.http.authentication import caller_of, session_cookie
 from structured_bandits.service.http.problems import Unauthorised, problem_of
 from structured_bandits.service.refusals import NotFound, Refusal, Refused, Unavailable
-from structured_bandits.service.ui.pages.owner import PagesRegistry
 from structured_bandits.service.ui.pages.panels import etag
+from structured_bandits.service.ui.pages.registry import RegistryForPages
 from structured_bandits.service.ui.pages.view import experiment_page, list_page
 from structured_bandits.service.ui.rendering import rendered, static_files
 from structured_bandits.wire import Park, State
@@ -25,10 +25,10 @@ with needs("The service", extra="serve"):
 LOG_LINES = 12
 VERBS = ("pause", "resume", "park")
 WRONG_TOKEN = "This is no token of this server, or it was revoked."
-Page = Callable[[Request, PagesRegistry], Awaitable[Response]]
+Page = Callable[[Request, RegistryForPages], Awaitable[Response]]
 
 
-def page_routes(owner: PagesRegistry) -> list[BaseRoute]:
+def page_routes(registry: RegistryForPages) -> list[BaseRoute]:
     """Return the routes of all pages; they must stand behind the guard, which says who calls."""
     table: list[tuple[str, str, Page]] = [
         ("GET", "/", _experiments),
@@ -44,17 +44,17 @@ def page_routes(owner: PagesRegistry) -> list[BaseRoute]:
         ("POST", "/tokens/revoke", _revoke_token),
     ]
     routes: list[BaseRoute] = [
-        Route(path, _answered(page, owner), methods=[method]) for method, path, page in table
+        Route(path, _answered(page, registry), methods=[method]) for method, path, page in table
     ]
     return [*routes, static_files()]
 
 
-def _answered(page: Page, owner: PagesRegistry) -> Callable[[Request], Awaitable[Response]]:
+def _answered(page: Page, registry: RegistryForPages) -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint of a page: what is refused is said on a page, or leads to the login."""
 
     async def endpoint(request: Request) -> Response:
         try:
-            return await page(request, owner)
+            return await page(request, registry)
         except Refusal as problem:
             return refusal(request, problem)
 
@@ -105,9 +105,9 @@ async def _fields(request: Request) -> dict[str, str]:
 # --- experiments ---------------------------------------------------------------------------------
 
 
-async def _experiments(request: Request, owner: PagesRegistry) -> Response:
+async def _experiments(request: Request, registry: RegistryForPages) -> Response:
     caller = caller_of(request.scope)
-    seen = [each for each in owner.summaries() if caller.may("read", each.name)]
+    seen = [each for each in registry.summaries() if caller.may("read", each.name)]
     if not seen and caller.token is None:
         caller.require("read", None)
     return _html(request, "experiments.html", **list_page(seen, _address(request), not caller.open))
@@ -119,64 +119,64 @@ def _address(request: Request) -> str:
     return f"{scheme}://{request.headers['host']}"
 
 
-def _read_state(request: Request, owner: PagesRegistry) -> State:
+def _read_state(request: Request, registry: RegistryForPages) -> State:
     """Return the experiment that a path names, if the caller may see it."""
     name = request.path_params["name"]
     caller_of(request.scope).require("read", name)
-    return owner.state(name)
+    return registry.state(name)
 
 
-async def _context(request: Request, owner: PagesRegistry, state: State) -> dict[str, Any]:
+async def _context(request: Request, registry: RegistryForPages, state: State) -> dict[str, Any]:
     """Return all that the templates of an experiment need."""
     caller = caller_of(request.scope)
     try:
-        rows = await owner.events(state.name, max(state.seq - LOG_LINES, 0), LOG_LINES)
+        rows = await registry.events(state.name, max(state.seq - LOG_LINES, 0), LOG_LINES)
     except Unavailable:
         rows = []  # what is wrong with the disk is said on the page, among the alarms
     may_act = caller.may("admin", state.name)
     context = experiment_page(state, rows, _address(request), may_act, not caller.open)
-    return context | {"explorer": owner.explorer_path(state.name)}
+    return context | {"explorer": registry.explorer_path(state.name)}
 
 
-async def _experiment(request: Request, owner: PagesRegistry) -> Response:
-    return await _experiment_response(request, owner)
+async def _experiment(request: Request, registry: RegistryForPages) -> Response:
+    return await _experiment_response(request, registry)
 
 
 async def _experiment_response(
-    request: Request, owner: PagesRegistry, status: int = 200, failure: str = ""
+    request: Request, registry: RegistryForPages, status: int = 200, failure: str = ""
 ) -> Response:
     """Return the page of an experiment, above it why something was not done."""
-    context = await _context(request, owner, _read_state(request, owner))
+    context = await _context(request, registry, _read_state(request, registry))
     return _html(request, "experiment.html", status, failure=failure, **context)
 
 
-async def _panels(request: Request, owner: PagesRegistry) -> Response:
+async def _panels(request: Request, registry: RegistryForPages) -> Response:
     """Return the panels alone, or 304 if they are what the caller has."""
-    state = _read_state(request, owner)
+    state = _read_state(request, registry)
     mark = etag(state, caller_of(request.scope).may("admin", state.name))
     headers = {"etag": mark, "cache-control": "private, no-cache"}
     if mark in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    text = rendered("panels.html", **await _context(request, owner, state))
+    text = rendered("panels.html", **await _context(request, registry, state))
     return HTMLResponse(text, headers=headers)
 
 
-async def _act(request: Request, owner: PagesRegistry) -> Response:
+async def _act(request: Request, registry: RegistryForPages) -> Response:
     """Pause, resume or park, then show the page again; what cannot be done is said above it."""
     name, verb = request.path_params["name"], request.url.path.rsplit("/", 1)[1]
     caller_of(request.scope).require("admin", name)
     try:
         body = _park(await _fields(request)) if verb == "park" else None
-        await owner.act(name, verb, body)
+        await registry.act(name, verb, body)
     except NotFound:
         raise
     except StructuredBanditsError as error:
         problem = problem_of(error)
-        return await _experiment_response(request, owner, problem.status, problem.detail)
-    return await _back(request, owner)
+        return await _experiment_response(request, registry, problem.status, problem.detail)
+    return await _back(request, registry)
 
 
-async def _back(request: Request, owner: PagesRegistry) -> Response:
+async def _back(request: Request, registry: RegistryForPages) -> Response:
     """Lead from the address of a button to the page that has it."""
     return _see(f"/experiments/{request.path_params['name']}")
 
@@ -191,17 +191,17 @@ def _park(fields: dict[str, str]) -> Park:
 # --- logging in ----------------------------------------------------------------------------------
 
 
-async def _login_form(request: Request, owner: PagesRegistry) -> Response:
+async def _login_form(request: Request, registry: RegistryForPages) -> Response:
     path = local_path(request.query_params.get("next", "/"))
-    return _html(request, "login.html", failure="", open=owner.tokens.open, next=path)
+    return _html(request, "login.html", failure="", open=registry.tokens.open, next=path)
 
 
-async def _login(request: Request, owner: PagesRegistry) -> Response:
+async def _login(request: Request, registry: RegistryForPages) -> Response:
     """Keep a token that is valid in a cookie that no script can read and no other site can send."""
     fields = await _fields(request)
     text, path = fields.get("token", "").strip(), local_path(fields.get("next", "/"))
-    if owner.tokens.check(text) is None:
-        kept = {"failure": WRONG_TOKEN, "open": owner.tokens.open, "next": path}
+    if registry.tokens.check(text) is None:
+        kept = {"failure": WRONG_TOKEN, "open": registry.tokens.open, "next": path}
         return _html(request, "login.html", 401, **kept)
     response = _see(path)
     https = caller_of(request.scope).https
@@ -209,7 +209,7 @@ async def _login(request: Request, owner: PagesRegistry) -> Response:
     return response
 
 
-async def _logout(request: Request, owner: PagesRegistry) -> Response:
+async def _logout(request: Request, registry: RegistryForPages) -> Response:
     response = _see("/login")
     response.headers.append("set-cookie", session_cookie("", caller_of(request.scope).https))
     return response
@@ -228,21 +228,25 @@ def local_path(path: str) -> str:
 # --- tokens --------------------------------------------------------------------------------------
 
 
-async def _tokens(request: Request, owner: PagesRegistry) -> Response:
+async def _tokens(request: Request, registry: RegistryForPages) -> Response:
     caller_of(request.scope).require("admin", None)
-    return _token_page(request, owner)
+    return _token_page(request, registry)
 
 
 def _token_page(
-    request: Request, owner: PagesRegistry, status: int = 200, secret: str = "", failure: str = ""
+    request: Request,
+    registry: RegistryForPages,
+    status: int = 200,
+    secret: str = "",
+    failure: str = "",
 ) -> Response:
     """Return the list of tokens: those that are valid first, the newest at the top."""
-    listed = sorted(owner.tokens, key=lambda each: (each.revoked_at is not None, -each.made_at))
-    kept = {"tokens": listed, "open": owner.tokens.open, "secret": secret, "failure": failure}
+    listed = sorted(registry.tokens, key=lambda each: (each.revoked_at is not None, -each.made_at))
+    kept = {"tokens": listed, "open": registry.tokens.open, "secret": secret, "failure": failure}
     return _html(request, "tokens.html", status, **kept)
 
 
-async def _make_token(request: Request, owner: PagesRegistry) -> Response:
+async def _make_token(request: Request, registry: RegistryForPages) -> Response:
     """Make a token and show it, this once. Whoever makes the first is logged in with it."""
     caller = caller_of(request.scope)
     caller.require("admin", None)
@@ -251,17 +255,17 @@ async def _make_token(request: Request, owner: PagesRegistry) -> Response:
     name, role = fields.get("name", "").strip(), fields.get("role", "")
     try:
         caller.check_first_token(role, names)
-        secret = await owner.make_token(name, role, names or None)
+        secret = await registry.make_token(name, role, names or None)
     except StructuredBanditsError as error:
         problem = problem_of(error)
-        return _token_page(request, owner, problem.status, failure=problem.detail)
-    response = _token_page(request, owner, 201, secret=secret)
+        return _token_page(request, registry, problem.status, failure=problem.detail)
+    response = _token_page(request, registry, 201, secret=secret)
     if caller.open:
         response.headers.append("set-cookie", session_cookie(secret, caller.https))
     return response
 
 
-async def _revoke_token(request: Request, owner: PagesRegistry) -> Response:
+async def _revoke_token(request: Request, registry: RegistryForPages) -> Response:
     caller_of(request.scope).require("admin", None)
-    await owner.revoke_token((await _fields(request)).get("id", ""))
+    await registry.revoke_token((await _fields(request)).get("id", ""))
     return _see("/tokens")

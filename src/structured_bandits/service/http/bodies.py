@@ -1,7 +1,10 @@
-"""How much a caller may send: the length, depth and time of a body, and requests a second.
+"""Bodies of requests: how long and deep they may be, how long they may take, and no key twice.
 
 The application sees a body only once it is there as a whole and within the limits; a request that is
 refused here has reached nothing else. How many items a list may have, its type says (`wire.py`).
+
+Readers differ in which of two equal keys of an object counts, so a proxy and this service could see
+different requests in the same bytes. msgspec takes the last one and does not say so.
 
 All of this is plain ASGI, a few microseconds a request.
 """
@@ -9,20 +12,15 @@ All of this is plain ASGI, a few microseconds a request.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import math
+import json
 import re
-import time
-from collections.abc import Callable
+from typing import Any
 
 from structured_bandits.checks import checked_count
-from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
-from structured_bandits.service.http.authentication import Caller, caller_of
 from structured_bandits.service.http.problems import (
     Malformed,
     TooLarge,
-    TooMany,
     TooSlow,
     send_problem,
 )
@@ -34,7 +32,6 @@ with needs("The service", extra="serve"):
 MOST_BYTES = 2**20
 MOST_SECONDS = 10.0
 MOST_DEPTH = 8
-MOST_BUCKETS = 10_000
 
 # A string may lack its closing quote: then it is the rest. The repeats are possessive, so that no text
 # makes the search go back.
@@ -60,6 +57,34 @@ def check_depth(body: bytes, most: int = MOST_DEPTH) -> None:
         brackets = brackets.replace(b"[]", b"")  # the innermost ones
     if brackets:
         raise Malformed(f"The body is nested more than {most} deep, or its brackets do not match.")
+
+
+def check_doubled(body: bytes) -> None:
+    """Refuse a body if an object in it has a key twice; what is no JSON at all, its reader refuses.
+
+    >>> check_doubled(b'[{"id": 1}, {"id": 1}]')
+    >>> check_doubled(b'{"reward": 1, "reward": 0}')
+    Traceback (most recent call last):
+    ...
+    structured_bandits.service.http.problems.Malformed: The key 'reward' is given twice in an object.
+    """
+    try:
+        _read(body.decode())
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return
+
+
+def _checked(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise Malformed(f"The key {key[:100]!r} is given twice in an object.")
+        seen.add(key)
+
+
+_read = json.JSONDecoder(
+    object_pairs_hook=_checked, parse_int=str, parse_float=str, strict=False
+).decode
 
 
 class BodyLimit:
@@ -141,89 +166,3 @@ def _then(body: bytes, receive: Receive) -> Receive:
         return message
 
     return receive_again
-
-
-class Buckets:
-    """How many requests each caller may still send: `rate` a second, `burst` at once.
-
-    A caller's bucket is full at first; each request takes one from it. Buckets that have had time to
-    fill up again are thrown away when there are many, and no more than `most` are kept: then new callers
-    share one.
-    """
-
-    def __init__(
-        self,
-        rate: float,
-        burst: int,
-        most: int = MOST_BUCKETS,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        if not rate > 0:
-            raise ParameterError(f"rate={rate!r}: expected a number of requests a second above 0")
-        self.rate = rate
-        self.burst = checked_count("burst", burst)
-        self._most = most
-        self._clock = clock
-        self._left: dict[str, tuple[float, float]] = {}  # how many, and when that was
-        self._next_clearing = -math.inf
-
-    def take(self, caller: str) -> float:
-        """Take a request; return 0, or the seconds to wait if there is none left."""
-        now = self._clock()
-        known = self._left.get(caller)
-        if known is None:
-            caller = self._place_for(caller, now)
-            known = self._left.get(caller, (float(self.burst), now))
-        left = min(self.burst, known[0] + (now - known[1]) * self.rate)
-        if left < 1.0:
-            return (1.0 - left) / self.rate
-        self._left[caller] = (left - 1.0, now)
-        return 0.0
-
-    def _place_for(self, caller: str, now: float) -> str:
-        """Return the bucket of a new caller, which is shared if there are too many."""
-        if len(self._left) >= self._most and now >= self._next_clearing:
-            self._next_clearing = now + 1.0  # it looks at all of them
-            full = self.burst / self.rate  # seconds after which every bucket is full again
-            self._left = {
-                each: (left, then) for each, (left, then) in self._left.items() if now - then < full
-            }
-        return caller if len(self._left) < self._most else "everybody else"
-
-    def __len__(self) -> int:
-        return len(self._left)
-
-
-class RateLimit:
-    """The middleware that counts requests, by token or else by address; it stands behind the guard."""
-
-    def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
-        self.app = app
-        self.buckets = buckets
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the request in, or answer when to come back."""
-        if scope["type"] == "http":
-            seconds = self.buckets.take(payer_of(caller_of(scope)))
-            if seconds:
-                limit = f"{self.buckets.rate:g} requests a second, {self.buckets.burst} at once"
-                problem = TooMany(f"The limit is {limit}.", retry_after=seconds)
-                await send_problem(send, problem)
-                return
-        await self.app(scope, receive, send)
-
-
-def payer_of(caller: Caller) -> str:
-    """Return whose bucket a request takes from: the token's, or the address's.
-
-    An IPv6 network of 64 bits counts as one address: a single household has that many.
-    """
-    if caller.token is not None:
-        return caller.token.id
-    if ":" not in caller.address:
-        return caller.address
-    try:
-        address = ipaddress.IPv6Address(caller.address.partition("%")[0])
-    except ValueError:
-        return caller.address
-    return str(address.ipv4_mapped or ipaddress.IPv6Address(int(address) >> 64 << 64))
