@@ -266,3 +266,53 @@ def test_what_is_no_log_at_all(tmp_path: Path) -> None:
             agent().learn(log)
     with pytest.raises(FileNotFoundError, match=r"none\.csv"):
         agent().learn(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("arms", "cells", "pulls"),
+    [
+        (["1", "True", "1.0"], [1, True, 1.0, 1.0], [1, 1, 2]),
+        (["0.0", "-0.0"], [0.0, -0.0, -0.0], [1, 2]),
+        (["a", " a"], ["a", " a", " a"], [1, 2]),
+        ([str(2**53), str(2**53 + 1)], [2**53, 2**53 + 1, 2**53 + 1], [1, 2]),
+    ],
+)
+def test_cells_that_are_equal_may_be_different_arms(
+    arms: list[str], cells: list[Any], pulls: list[int]
+) -> None:
+    learned = sb.Agent(sb.UCB(sb.FiniteStructure([[0.5] * len(arms)], arms=arms)))
+    learned.learn(pd.DataFrame({"arm": pd.Series(cells, dtype=object), "reward": 1}))
+    assert learned.pulls.tolist() == pulls
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint64", "bool", object, "Int64"])
+def test_rewards_of_any_make_are_the_same_numbers(dtype: Any) -> None:
+    rewards = pd.Series([1, 0, 0, 1, 1]).astype(dtype)
+    arms = [arm for arm, _ in PULLS]
+    learned, expected = agent(), agent()
+    learned.learn(pd.DataFrame({"arm": arms, "reward": rewards}))
+    expected.learn(frame(list(zip(arms, [1.0, 0.0, 0.0, 1.0, 1.0], strict=True))))
+    same_play(learned, expected)
+
+
+@pytest.mark.parametrize(
+    ("reward", "said"),
+    [
+        (float("inf"), "reward=inf"),
+        (1e200, "reward=1e+200: expected a number up to 1e+150"),
+        (float("nan"), "reward: the cell is empty"),
+        ([1.0], "reward=[1.0]"),
+        (1 + 0j, "reward=(1+0j)"),
+        ("1", "reward='1'"),
+    ],
+)
+def test_one_bad_row_of_many_is_named(reward: Any, said: str) -> None:
+    free = sb.Agent(sb.UCB(DRINKS, reward_range=None, sigma=1.0))
+    cells = [*[0.5] * 50_000, reward, *[0.5] * 50_000]
+    makes = [cells] if not isinstance(reward, float) else [cells, np.array(cells)]
+    for column, kind in zip(makes, (object, np.float64), strict=False):
+        log = pd.DataFrame({"arm": "tea", "reward": pd.Series(column, dtype=kind)})
+        with pytest.raises(sb.FileFormatError) as error:
+            free.learn(log)
+        assert str(error.value).startswith(f"the log, row 50000 (counted from 0): {said}")
+    assert free.rewards == 0
