@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,38 @@ def test_a_column_that_is_there_twice() -> None:
 def test_files_that_are_no_log(tmp_path: Path, content: bytes, part: str) -> None:
     (tmp_path / "log.csv").write_bytes(content)
     refused(tmp_path / "log.csv", part)
+
+
+class LazyFrame:
+    """As Polars has it: a plan of rows, which warns of the cost where somebody asks for its columns."""
+
+    @property
+    def columns(self) -> list[str]:
+        warnings.warn("resolving the columns is expensive", stacklevel=2)
+        return ["arm", "reward"]
+
+    def __getitem__(self, name: str) -> Any:
+        raise TypeError("a LazyFrame is not subscriptable")
+
+    def collect(self) -> pd.DataFrame:
+        return frame()
+
+
+def test_rows_that_are_not_there_yet_are_asked_for_in_words() -> None:
+    learned = of_pulls()
+    with pytest.raises(sb.ParameterError, match=r"got a LazyFrame, .*; call its collect\(\) first"):
+        learned.learn(LazyFrame())
+    same_play(learned, of_pulls())
+    learned = agent()
+    learned.learn(LazyFrame().collect())
+    same_play(learned, of_pulls())
+
+
+def test_a_dict_of_columns_is_refused_with_what_makes_a_frame_of_it() -> None:
+    with pytest.raises(
+        sb.ParameterError, match=r"got dict alone; .* as pandas\.DataFrame makes of it"
+    ):
+        agent().learn({"arm": ["tea"], "reward": [1]})
 
 
 def test_what_is_no_log_at_all(tmp_path: Path) -> None:

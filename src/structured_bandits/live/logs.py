@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -71,6 +71,17 @@ class _Columns(NamedTuple):
 
 def read_log(log: Any, names: Sequence[str], allowed: Range) -> Log:
     """Read a log of rewards in a range, of arms with these names."""
+    if callable(
+        getattr(type(log), "collect", None)
+    ):  # a lazy frame warns where its columns are asked
+        raise ParameterError(
+            f"learn: got a {type(log).__name__}, whose rows are not there yet; call its collect() first"
+        )
+    if isinstance(log, Mapping):
+        raise ParameterError(
+            f"learn: got {type(log).__name__} alone; expected pulls and sums of each arm, or a log: a "
+            "data frame, as pandas.DataFrame makes of it, or the path of a CSV file"
+        )
     if hasattr(log, "columns"):
         columns = _frame_columns(log)
     elif isinstance(log, (str, os.PathLike)):

@@ -11,6 +11,7 @@ import pytest
 from support.owned import Shop, answered
 from support.replayed import SMALL, spec_of_case
 
+import structured_bandits as sb
 from structured_bandits.experiments.policies import keys_of
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.service.experiment.spec import build_spec
@@ -110,3 +111,29 @@ def test_a_value_that_is_wrong_is_named_with_its_table(
     shop.close()
     assert found.status == 422
     assert found.content.detail.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"horizn": 10},
+            "the specification, 'horizn': unknown; accepted are .*; did you mean horizon",
+        ),
+        (
+            {"policy": {"kind": "sucb"}},
+            "kind='sucb' is unknown; accepted are .*; did you mean SUCB",
+        ),
+        ({"policy": {"kind": "SUCB", "alhpa": 1}}, "'alhpa': unknown; .*; did you mean alpha"),
+        ({"policy": {"kind": "SUCB", "alpha ": 1}}, "'alpha ': unknown; .*; did you mean alpha"),
+        ({"reward": {"windw": "24h"}}, "reward, 'windw': unknown; .*; did you mean window"),
+        ({"alarm": {"levl": 0.1}}, "alarm, 'levl': unknown; .*; did you mean level"),
+        (
+            {"structure": {"kind": "finite", "mean": [[1, 0]]}},
+            "'mean': unknown; .*did you mean means",
+        ),
+    ],
+)
+def test_a_misspelt_key_is_told_what_it_may_have_meant(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(sb.StructuredBanditsError, match=said):
+        build_spec({**SHOP, **change})

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from structured_bandits.checks import checked_count, checked_probability
+from structured_bandits.checks import checked_count, checked_probability, meant
 from structured_bandits.errors import (
     FileFormatError,
     MeansOutsideUnitIntervalWarning,
@@ -227,8 +227,9 @@ def _policy(table: Mapping[str, Any], structure: Structure, horizon: int) -> Any
     """Return the policy that a table describes, one of the library's."""
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in POLICIES or kind == "Guarded":
-        accepted = ", ".join(name for name in POLICIES if name != "Guarded")
-        raise ParameterError(f"policy: kind={kind!r} is unknown; accepted are {accepted}")
+        accepted = [name for name in POLICIES if name != "Guarded"]
+        said = f"{', '.join(accepted)}{meant(kind, accepted)}"
+        raise ParameterError(f"policy: kind={kind!r} is unknown; accepted are {said}")
     check_keys(table, f"policy (kind={kind!r})", ("kind",), keys_of(POLICIES[kind]))
     try:
         return build_policy(dict(table), structure, horizon)
