@@ -26,7 +26,7 @@ from support.real_service import SERVICES
 
 import structured_bandits as sb
 from structured_bandits import wire
-from structured_bandits.service.client import calls, lost, outage
+from structured_bandits.service.client import calls, outage
 
 JSON = [("Content-Type", "application/json")]
 PROBLEM = [("Content-Type", "application/problem+json")]
@@ -591,11 +591,11 @@ def test_the_reward_of_a_key_that_got_the_control_does_not_go_to_another_arm(
 
 
 def test_of_very_many_keys_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lost, "MOST_KEYS", 2)
-    asks = lost.LostAsks()
+    monkeypatch.setattr(outage, "MOST_KEYS", 2)
+    asks = outage.LostAsks()
     for key in ("a", "b", "c"):
         asks.note_control(key)
-        asks.add_undoing(lost.undoing_of(wire.Ask(key=key)))
+        asks.add_undoing(outage.undoing_of(wire.Ask(key=key)))
     assert [asks.got_control(key) for key in ("a", "b", "c", None)] == [False, True, True, False]
     undoings = [asks.next_undoing() for _ in range(3)]
     named = [wire.Named(key=key) for key in ("b", "c")]

@@ -1,1 +1,1 @@
-"""An agent that lives in a service: its interface here, its decisions and its data over HTTP."""
+"""The client of a service: an agent's interface here, its decisions and its data over HTTP."""

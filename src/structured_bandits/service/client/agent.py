@@ -26,8 +26,13 @@ from structured_bandits.live.available import listed_arms
 from structured_bandits.live.logs import Learned, read_log
 from structured_bandits.live.results import checked_results, checked_reward
 from structured_bandits.service.client.decision import RemoteDecision, remote_decision
-from structured_bandits.service.client.lost import LostAsks, Undoing, undoing_of
-from structured_bandits.service.client.outage import Outage, control_decisions
+from structured_bandits.service.client.outage import (
+    LostAsks,
+    Outage,
+    Undoing,
+    control_decisions,
+    undoing_of,
+)
 from structured_bandits.service.client.view import describe
 from structured_bandits.structures.base import checked_names, index_of, index_or_name
 

@@ -1,6 +1,6 @@
-"""At the door: does the request mean this server, who sends it, and may a browser have sent it?
+"""Authentication: does the request mean this server, who sends it, and may a browser have sent it?
 
-The guard leaves a `Caller` in the scope of each request that it lets in; an endpoint calls
+`Authentication` leaves a `Caller` in the scope of each request that it lets in; an endpoint calls
 `caller_of(scope).require("ask", experiment)` before it looks anything up, so that the answer to a caller
 who may not know does not depend on what exists. Every answer leaves with the headers that keep browsers
 careful.
@@ -97,7 +97,7 @@ class Caller(NamedTuple):
 
 
 def caller_of(scope: Scope) -> Caller:
-    """Return the caller that the guard has put into the scope."""
+    """Return the caller that `Authentication` has put into the scope."""
     caller: Caller = scope[CALLER]
     return caller
 
@@ -178,7 +178,7 @@ def _check_origin(origin: str | None, https: bool, host: str, by_cookie: bool) -
 
 
 def _head(scope: Scope) -> dict[bytes, str]:
-    """Return the headers that the guard looks at; one that is given twice is joined with commas.
+    """Return the headers that are looked at here; one that is given twice is joined with commas.
 
     So a second Host, Origin or token makes all of them invalid, whatever a proxy made of it.
     """

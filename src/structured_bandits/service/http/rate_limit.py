@@ -71,7 +71,7 @@ class Buckets:
 
 
 class RateLimit:
-    """The middleware that counts requests, by token or else by address; it stands behind the guard."""
+    """The middleware that counts requests, by token or else by address, once these are known."""
 
     def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
         self.app = app

@@ -1,6 +1,6 @@
 """Watching requests from outside: how many, how they ended, how long they took.
 
-It is the outermost middleware, so that it sees what the guard and the limits refuse as well.
+It is the outermost middleware, so that it sees what authentication and the limits refuse as well.
 """
 
 from __future__ import annotations

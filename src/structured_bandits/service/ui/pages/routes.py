@@ -29,7 +29,7 @@ Page = Callable[[Request, RegistryForPages], Awaitable[Response]]
 
 
 def page_routes(registry: RegistryForPages) -> list[BaseRoute]:
-    """Return the routes of all pages; they must stand behind the guard, which says who calls."""
+    """Return the routes of all pages; they must stand behind `Authentication`, which says who calls."""
     table: list[tuple[str, str, Page]] = [
         ("GET", "/", _experiments),
         ("GET", "/experiments/{name}", _experiment),
