@@ -14,11 +14,11 @@ from pathlib import Path
 
 from structured_bandits.service.http.api import application
 from structured_bandits.service.http.trusted_hosts import Hosts
-from structured_bandits.service.running.clock import Clock
 from structured_bandits.service.running.lifecycle import create
 from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.running.trusted_clock import TrustedClock
 from structured_bandits.service.store.sqlite import SqliteStore
-from structured_bandits.service.ui.pages.registry import RegistryForPages
+from structured_bandits.service.ui.pages.registry_for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.routes import page_routes
 from structured_bandits.wire import Ask, Reward
 
@@ -78,7 +78,7 @@ def draw(picture: Path) -> None:
     """Play, serve, and take the picture."""
     with tempfile.TemporaryDirectory() as folder:
         day = Day()
-        registry = Registry(SqliteStore(Path(folder) / "bandits.db"), Clock(day, day))
+        registry = Registry(SqliteStore(Path(folder) / "bandits.db"), TrustedClock(day, day))
         registry.open()
         asyncio.run(play(registry, day))
         app = application(

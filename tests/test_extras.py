@@ -18,7 +18,7 @@ import structured_bandits as sb
 from structured_bandits.__main__ import main
 from structured_bandits.extras import needs
 from structured_bandits.report.page import check_page
-from structured_bandits.report.rendering import environment
+from structured_bandits.report.page_templates import environment
 
 ROOT = Path(sb.__file__).parent
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]

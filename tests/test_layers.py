@@ -47,7 +47,7 @@ LAYERS = [
 ]
 #: The same for the parts of `service`. The client knows the wire alone, and the demo the client.
 SERVICE_LAYERS = [
-    {"rows", "refusals", "logs"},
+    {"rows", "refusals", "json_logs"},
     {"contract"},
     {"experiment"},
     {"store"},

@@ -80,9 +80,9 @@ def serve(
     """
     from structured_bandits.service.experiment.spec import checked_name, read_spec
     from structured_bandits.service.http.trusted_hosts import check_exposure
-    from structured_bandits.service.logs import set_up_logs
+    from structured_bandits.service.json_logs import set_up_logs
     from structured_bandits.service.server import (
-        Address,
+        ListenAddress,
         begin_experiments,
         open_store,
         run,
@@ -91,7 +91,7 @@ def serve(
 
     set_up_logs()
     specs = [(checked_name(file.stem), read_spec(file)) for file in files]
-    address = Address(host, port, allow_host, trusted_proxy, rate, log_requests)
+    address = ListenAddress(host, port, allow_host, trusted_proxy, rate, log_requests)
     with _unless_owned("Say --standby to wait for its end."):
         registry = take_over(open_store(store), standby, lambda text: click.echo(text, err=True))
         try:
@@ -227,7 +227,7 @@ def verify(names: tuple[str, ...], store: str, decisions: bool) -> None:
 def backup(target: Path, store: str) -> None:
     """Copy the store, in use or not, into the new file TARGET, and check the copy."""
     from structured_bandits.service.server import open_store
-    from structured_bandits.service.store.copies import back_up
+    from structured_bandits.service.store.backups import back_up
 
     rows = back_up(open_store(store, readonly=True), target)
     click.echo(f"{target}: {rows:,} rows, checked")
@@ -289,9 +289,9 @@ def demo(port: int, no_browser: bool) -> None:
     import webbrowser
 
     from structured_bandits.service.demo import SCENES, customers_come, introduction
-    from structured_bandits.service.logs import set_up_logs
+    from structured_bandits.service.json_logs import set_up_logs
     from structured_bandits.service.server import (
-        Address,
+        ListenAddress,
         begin_experiments,
         open_store,
         run,
@@ -316,7 +316,7 @@ def demo(port: int, no_browser: bool) -> None:
         registry = take_over(open_store(f"{folder}/demo.db"), False, click.echo)
         begin_experiments(registry, [(scene.name, scene.spec) for scene in SCENES], update=False)
         try:
-            code = run(registry, Address(port=port), begin)
+            code = run(registry, ListenAddress(port=port), begin)
         finally:
             stop.set()
     sys.exit(code)

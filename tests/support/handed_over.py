@@ -19,7 +19,7 @@ from structured_bandits.service.experiment.judging import judge
 from structured_bandits.service.rows import CANCEL, EXPIRE, LATE, TELL, Event
 from structured_bandits.service.running.lifecycle import new_version
 from structured_bandits.service.running.restoring import bring_back
-from structured_bandits.service.store.copies import back_up
+from structured_bandits.service.store.backups import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
 
 MODELS = [[0.5, 0.3], [0.3, 0.5]]

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from structured_bandits import wire
 from structured_bandits.service.contract import Store
 from structured_bandits.service.experiment.experiment_state import ExperimentState
-from structured_bandits.service.experiment.replay import Verdict, spec_of, verify
+from structured_bandits.service.experiment.replay import LogVerdict, spec_of, verify
 from structured_bandits.service.http.problems import problem_of
 from structured_bandits.service.running.chores import settle
-from structured_bandits.service.running.clock import Clock
 from structured_bandits.service.running.lifecycle import create
 from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.running.trusted_clock import TrustedClock
 from structured_bandits.service.store.sqlite import SqliteStore
 
 NAME = "shop"
@@ -36,9 +36,9 @@ class Time:
         self.wall += seconds
         self.stopwatch += seconds
 
-    def clock(self) -> Clock:
+    def clock(self) -> TrustedClock:
         """Return a clock of the service that shows this time."""
-        return Clock(lambda: self.wall, lambda: self.stopwatch)
+        return TrustedClock(lambda: self.wall, lambda: self.stopwatch)
 
 
 @contextmanager
@@ -134,7 +134,7 @@ class Shop:
         """The state of the version that is asked."""
         return self.registry.find(name).state
 
-    def verdicts(self, decisions: bool = True) -> list[Verdict]:
+    def verdicts(self, decisions: bool = True) -> list[LogVerdict]:
         """Check the logs of all versions."""
         store = self.registry.store
         rows = store.versions()

@@ -19,7 +19,7 @@ from support.naive_service import DRINKS, Running, naive_service
 from structured_bandits.service.http.api import application
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.running.registry import Registry
-from structured_bandits.service.server import Address, listen
+from structured_bandits.service.server import ListenAddress, listen
 from structured_bandits.service.store.sqlite import SqliteStore
 
 POLICIES: dict[str, dict[str, Any]] = {
@@ -37,7 +37,7 @@ def real_service() -> Iterator[Running]:
         app = application(registry, Hosts("127.0.0.1"))
         config = uvicorn.Config(app, log_config=None, lifespan="off", access_log=False)
         server = uvicorn.Server(config)
-        listening = listen(Address(port=0))
+        listening = listen(ListenAddress(port=0))
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))
         thread.start()
         port, numbers = listening.getsockname()[1], count()

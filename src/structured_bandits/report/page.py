@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from structured_bandits import text_tables
 from structured_bandits.errors import FileFormatError, OutputError
 from structured_bandits.policies.reading import READINGS
+from structured_bandits.report.page_templates import GENERATOR, environment, html, rendered
 from structured_bandits.report.records import (
     CAPPED,
     FAILS,
@@ -22,7 +23,6 @@ from structured_bandits.report.records import (
     Verdict,
     tally,
 )
-from structured_bandits.report.rendering import GENERATOR, environment, html, rendered
 from structured_bandits.simulation.regret_table import notes_on
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of

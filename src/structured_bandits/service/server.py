@@ -19,7 +19,7 @@ from structured_bandits.service.contract import OwnedElsewhereError, Store
 from structured_bandits.service.http.api import application, require
 from structured_bandits.service.http.slow_clients import SlowClientProtocol
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies, check_exposure
-from structured_bandits.service.logs import log
+from structured_bandits.service.json_logs import log
 from structured_bandits.service.refusals import Conflict
 from structured_bandits.service.running.chores import do_chores
 from structured_bandits.service.running.lifecycle import create, new_version
@@ -27,7 +27,7 @@ from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.running.running_experiment import RunningExperiment
 from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.service.ui.explorer.routes import Frame, explorer_routes
-from structured_bandits.service.ui.pages.registry import RegistryForPages
+from structured_bandits.service.ui.pages.registry_for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.routes import bar, page_routes, refusal
 from structured_bandits.structures.base import Structure
 from structured_bandits.wire import Carry, NewVersion
@@ -43,7 +43,7 @@ BACKLOG = 2048
 
 
 @dataclass(frozen=True)
-class Address:
+class ListenAddress:
     """Where to listen, and for whom."""
 
     host: str = "127.0.0.1"
@@ -103,7 +103,7 @@ def _line(experiment: RunningExperiment, made: bool) -> str:
     return line
 
 
-def listen(address: Address) -> socket.socket:
+def listen(address: ListenAddress) -> socket.socket:
     """Return a socket that listens; raises ParameterError if that is not possible."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # asyncio sends small answers at once only on sockets that say they are TCP; others cost 40 ms each
@@ -120,7 +120,7 @@ def listen(address: Address) -> socket.socket:
     return found
 
 
-def run(registry: Registry, address: Address, ready: Callable[[str], None]) -> int:
+def run(registry: Registry, address: ListenAddress, ready: Callable[[str], None]) -> int:
     """Serve until a signal comes; return the exit code.
 
     `registry` is open. `ready` is called with the address once requests are answered.
@@ -146,7 +146,7 @@ def _loop_factory() -> Any:
 
 
 async def _serve(
-    registry: Registry, address: Address, found: socket.socket, ready: Callable[[str], None]
+    registry: Registry, address: ListenAddress, found: socket.socket, ready: Callable[[str], None]
 ) -> int:
     hosts = Hosts(address.host, address.allow_hosts)
     app = application(

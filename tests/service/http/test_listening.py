@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from structured_bandits.service.server import Address, listen
+from structured_bandits.service.server import ListenAddress, listen
 
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
@@ -19,7 +19,7 @@ def test_answers_do_not_wait_for_acknowledgements() -> None:
             met.set_result(bool(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
             writer.close()
 
-        listening = listen(Address(port=0))
+        listening = listen(ListenAddress(port=0))
         async with await asyncio.start_server(look, sock=listening):
             _, writer = await asyncio.open_connection(*listening.getsockname())
             said = await met

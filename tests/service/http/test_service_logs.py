@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.asgi import hello, request, scope_of
 
-from structured_bandits.service import logs
+from structured_bandits.service import json_logs as logs
 from structured_bandits.service.http.api import protected
 from structured_bandits.service.http.authentication import caller_of
 from structured_bandits.service.http.rate_limit import Buckets

@@ -14,7 +14,7 @@ from structured_bandits import wire
 from structured_bandits.service.contract import StoreError
 from structured_bandits.service.running.lifecycle import new_version
 from structured_bandits.service.running.restoring import bring_back
-from structured_bandits.service.store.copies import back_up
+from structured_bandits.service.store.backups import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
 
 SPEC: dict[str, Any] = {"structure": TABLE, "policy": {"kind": "SAE"}, "horizon": 10_000}

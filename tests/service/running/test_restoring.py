@@ -11,7 +11,7 @@ from support.told_life import SPEC, play
 from structured_bandits.errors import OutputError
 from structured_bandits.service.contract import StoreError
 from structured_bandits.service.running.restoring import bring_back
-from structured_bandits.service.store.copies import back_up
+from structured_bandits.service.store.backups import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
 
 

@@ -15,7 +15,7 @@ from support.service_process import PATIENCE, SHOP, SOURCES, ServiceProcess
 from support.told_life import SPEC, play
 
 from structured_bandits.service.contract import OwnedElsewhereError, StoreError
-from structured_bandits.service.store.copies import back_up
+from structured_bandits.service.store.backups import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
 
 UNUSABLE = 2  # the exit code

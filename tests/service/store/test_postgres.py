@@ -23,7 +23,7 @@ from structured_bandits.service.contract import OwnedElsewhereError, StoreError
 from structured_bandits.service.rows import Changes, Event
 from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.postgres import PostgresStore
-from structured_bandits.service.store.postgres_connections import Address, DurabilityWarning
+from structured_bandits.service.store.postgres_connections import DatabaseAddress, DurabilityWarning
 from structured_bandits.service.store.postgres_statements import own
 
 SOON = 0.3  # seconds: the patience of the tests
@@ -326,7 +326,7 @@ def setting(postgres: Server, name: str, value: str) -> Iterator[None]:
 def test_a_setting_that_changes_later_does_not_change_our_commits(
     postgres: Server, address: str
 ) -> None:
-    connection = Address(address).writer()
+    connection = DatabaseAddress(address).writer()
     with setting(postgres, "synchronous_commit", "off"):
         assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
     connection.close()
@@ -358,7 +358,10 @@ def test_connections_for_reading_cannot_write(
     make: Callable[..., PostgresStore], address: str
 ) -> None:
     make().claim()
-    with Address(address).reader() as reader, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+    with (
+        DatabaseAddress(address).reader() as reader,
+        pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
+    ):
         reader.execute("DELETE FROM meta")
 
 

@@ -10,7 +10,7 @@ from support.service_process import SHOP
 
 from structured_bandits.service.running.lifecycle import create
 from structured_bandits.service.running.registry import Registry
-from structured_bandits.service.store.copies import back_up
+from structured_bandits.service.store.backups import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
 
 

@@ -14,7 +14,7 @@ from support.told_life import SPEC, play, snapshot
 
 from structured_bandits.policies import sae
 from structured_bandits.service.experiment import replay
-from structured_bandits.service.experiment.replay import Verdict
+from structured_bandits.service.experiment.replay import LogVerdict
 from structured_bandits.service.running.restoring import bring_back
 from structured_bandits.service.store.checking import check_store, exit_code
 from structured_bandits.service.store.sqlite import SqliteStore
@@ -38,7 +38,7 @@ def counts(shop: Shop) -> tuple[list[int], list[float], int]:
     return agent.pulls.tolist(), agent.sums.tolist(), agent.pending_count
 
 
-def checked(shop: Shop) -> Verdict:
+def checked(shop: Shop) -> LogVerdict:
     (verdict,) = shop.verdicts()
     assert not verdict.damages
     assert not verdict.differs

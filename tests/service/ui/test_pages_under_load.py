@@ -17,7 +17,7 @@ from structured_bandits.service.http.api import application
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.store.sqlite import SqliteStore
-from structured_bandits.service.ui.pages.registry import RegistryForPages
+from structured_bandits.service.ui.pages.registry_for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.routes import page_routes
 
 CHANGES = 5  # of the number of rewards that the page shows

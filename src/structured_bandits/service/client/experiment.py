@@ -28,7 +28,7 @@ class _Known(NamedTuple):
     state: State
 
 
-class Experiment:
+class RemoteExperiment:
     """An experiment of a service; any number of threads may use it."""
 
     def __init__(

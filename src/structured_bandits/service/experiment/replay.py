@@ -160,7 +160,7 @@ def _checked(store: Store, row: VersionRow, state: ExperimentState) -> Iterable[
         yield event
 
 
-class Verdict(NamedTuple):
+class LogVerdict(NamedTuple):
     """What checking a version has found."""
 
     rows: int
@@ -178,7 +178,7 @@ class Verdict(NamedTuple):
         return 2 if self.taken else 0
 
 
-def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> Verdict:
+def verify(store: Store, row: VersionRow, spec: Spec, decisions: bool) -> LogVerdict:
     """Read the log of a version once, and check the chain, the accounting and, if wanted, decisions.
 
     After rows of other code, decisions are derived again from the next anchor on. While a server writes,
@@ -209,9 +209,9 @@ class _Check:
         self.ours = False  # was this row written by the code that runs here?
         self.exact = True  # is the state the one that the writer had, or one with arms as logged?
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> LogVerdict:
         """Return what was found."""
-        return Verdict(self.rows, self.found, self.derived, self.taken, self.differs)
+        return LogVerdict(self.rows, self.found, self.derived, self.taken, self.differs)
 
     def run(self) -> None:
         """Read all rows."""

@@ -10,7 +10,7 @@ import time
 from structured_bandits.extras import needs
 from structured_bandits.service.http.authentication import SECURITY_HEADERS
 from structured_bandits.service.http.problems import problem_of, send_problem
-from structured_bandits.service.logs import REQUEST, log, log_error
+from structured_bandits.service.json_logs import REQUEST, log, log_error
 from structured_bandits.service.running.metrics import Metrics
 
 with needs("The service", extra="serve"):

@@ -33,7 +33,7 @@ from structured_bandits.service.experiment.spec import (
     checked_name,
     digest_of_text,
 )
-from structured_bandits.service.logs import log
+from structured_bandits.service.json_logs import log
 from structured_bandits.service.refusals import Conflict, Refused
 from structured_bandits.service.rows import START, ExperimentRow, VersionRow, first_link
 from structured_bandits.service.running.registry import Registry

@@ -24,14 +24,14 @@ from structured_bandits.service.experiment.replay import (
     wrote_here,
 )
 from structured_bandits.service.experiment.saved_state import digest_of, save_state
-from structured_bandits.service.logs import log, log_error
+from structured_bandits.service.json_logs import log, log_error
 from structured_bandits.service.refusals import NotFound, Unavailable
 from structured_bandits.service.rows import Changes, Saved, TokenRow, VersionRow
-from structured_bandits.service.running.clock import Clock
 from structured_bandits.service.running.metrics import Metrics
 from structured_bandits.service.running.readings import server_reading
 from structured_bandits.service.running.running_experiment import TRY_AGAIN, RunningExperiment
 from structured_bandits.service.running.tokens import Token, Tokens, new_token
+from structured_bandits.service.running.trusted_clock import TrustedClock
 from structured_bandits.service.running.version import RunningVersion
 from structured_bandits.service.store.log_index import LogIndex
 from structured_bandits.service.store.tables import UNSEALED
@@ -48,9 +48,9 @@ CONTRADICTED = (
 class Registry:
     """Holds the experiments of a store, and writes what happens to them; call `open` first."""
 
-    def __init__(self, store: Store, clock: Clock | None = None) -> None:
+    def __init__(self, store: Store, clock: TrustedClock | None = None) -> None:
         self.store = store
-        self.clock = clock or Clock()
+        self.clock = clock or TrustedClock()
         self.experiments: dict[str, RunningExperiment] = {}
         self.tokens = Tokens()
         self.metrics = Metrics(lambda: server_reading(self), structured_bandits.__version__)

@@ -29,7 +29,7 @@ from structured_bandits.service.experiment.experiment_state import (
     Results,
 )
 from structured_bandits.service.experiment.judging import judge
-from structured_bandits.service.logs import log_error
+from structured_bandits.service.json_logs import log_error
 from structured_bandits.service.refusals import Conflict, NotFound, Refused, Unavailable
 from structured_bandits.service.rows import (
     ASK,
@@ -43,7 +43,7 @@ from structured_bandits.service.rows import (
     public_id,
 )
 from structured_bandits.service.running.version import (
-    Place,
+    DecisionPlace,
     RunningVersion,
     check_closed,
     closed_status,
@@ -95,15 +95,15 @@ class RunningExperiment:
 
     # --- finding decisions
 
-    def find(self, public_id: str) -> Place:
+    def find(self, public_id: str) -> DecisionPlace:
         """Return the decision with a public id; raises NotFound."""
         form = ID.fullmatch(public_id)
         for version in self.versions:
             if form and version.uid == form[1]:
-                return Place(version, int(form[3]) if form[3] else -int(form[2]))
+                return DecisionPlace(version, int(form[3]) if form[3] else -int(form[2]))
         raise NotFound(f"There is no decision {public_id!r} in the experiment {self.name!r}.")
 
-    def find_key(self, key: str) -> Place:
+    def find_key(self, key: str) -> DecisionPlace:
         """Return the decision that was asked for with a key, in the newest version that knows it."""
         for version in reversed(self.versions):
             event = version.log.by_key(key)
@@ -113,10 +113,10 @@ class RunningExperiment:
                 raise NotFound(
                     f"The key {key!r} is not that of an ask for one decision; name it by its id."
                 )
-            return Place(version, event.decision)
+            return DecisionPlace(version, event.decision)
         raise NotFound(f"Nothing was asked with the key {key!r} in the experiment {self.name!r}.")
 
-    def _place(self, public_id: str | None, key: str | None) -> Place:
+    def _place(self, public_id: str | None, key: str | None) -> DecisionPlace:
         if (public_id is None) == (key is None):
             raise Refused("Name the decision by its id or by the key of its ask: one of the two.")
         return self.find(public_id) if public_id is not None else self.find_key(key or "")
@@ -192,7 +192,9 @@ class RunningExperiment:
             outcomes.append(wire.Outcome(id=public, status=status))
         return wire.Told(outcomes=tuple(outcomes))
 
-    def _tell_all(self, places: Sequence[Place], rewards: Sequence[float], at: int) -> list[str]:
+    def _tell_all(
+        self, places: Sequence[DecisionPlace], rewards: Sequence[float], at: int
+    ) -> list[str]:
         """Record rewards of one version or several; nothing is recorded before all were judged."""
         self.registry.check_writable(self.row.id)
         members: dict[str, list[int]] = {}

@@ -36,14 +36,14 @@ class RunningVersion:
         return self.row.uid
 
 
-class Place(NamedTuple):
+class DecisionPlace(NamedTuple):
     """A decision, found: the version and its number there."""
 
     version: RunningVersion
     decision: int
 
 
-def closed_status(place: Place, reward: float) -> str:
+def closed_status(place: DecisionPlace, reward: float) -> str:
     """Return what becomes of a reward for a closed version, of which nothing is out."""
     outcome = check_closed(place, unchanged=(TELL, EXPIRE))
     late = place.version.log.late(place.decision) if outcome.kind == EXPIRE else None
@@ -54,7 +54,7 @@ def closed_status(place: Place, reward: float) -> str:
     raise Conflict(f"Decision {name} is settled.", recorded=told.value)
 
 
-def check_closed(place: Place, unchanged: Sequence[str]) -> Event:
+def check_closed(place: DecisionPlace, unchanged: Sequence[str]) -> Event:
     """Return what became of a decision of a closed version; raises unless it is one of these."""
     name = public_id(place.version.uid, place.decision)
     if place.version.row.closed == ARCHIVED:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from structured_bandits.errors import ParameterError
 from structured_bandits.live.words import counted
 from structured_bandits.service.contract import Store, StoreError
-from structured_bandits.service.experiment.replay import Verdict, spec_of, verify
+from structured_bandits.service.experiment.replay import LogVerdict, spec_of, verify
 from structured_bandits.service.experiment.spec import digest_of_text
 from structured_bandits.service.rows import ARCHIVED, Damage, ExperimentRow, VersionRow
 
@@ -23,7 +23,7 @@ class Checked(NamedTuple):
     """A part of a store, and what checking it has found."""
 
     name: str  # for people
-    verdict: Verdict
+    verdict: LogVerdict
 
     def text(self, decisions: bool) -> str:
         """Return one line for people, and one more for each thing that is wrong."""
@@ -68,9 +68,9 @@ def check_store(store: Store, names: Sequence[str], decisions: bool) -> Iterator
             yield Checked(f"{name}, version {row.number}", _verdict(store, row, decisions))
 
 
-def broken(*sentences: str) -> Verdict:
+def broken(*sentences: str) -> LogVerdict:
     """Return the verdict on what is damaged."""
-    return Verdict(0, [Damage(0, each) for each in sentences], 0, 0, [])
+    return LogVerdict(0, [Damage(0, each) for each in sentences], 0, 0, [])
 
 
 def _listed(store: Store) -> tuple[list[ExperimentRow], list[VersionRow]]:
@@ -102,7 +102,7 @@ def _contradictions(
     return found
 
 
-def _verdict(store: Store, row: VersionRow, decisions: bool) -> Verdict:
+def _verdict(store: Store, row: VersionRow, decisions: bool) -> LogVerdict:
     """Check one version; without its specification nothing of it can be right."""
     try:
         if digest_of_text(store.structure(row.structure)) != row.structure:
@@ -114,11 +114,11 @@ def _verdict(store: Store, row: VersionRow, decisions: bool) -> Verdict:
         return broken(_said(error))
 
 
-def _archived(store: Store, row: VersionRow) -> Verdict:
+def _archived(store: Store, row: VersionRow) -> LogVerdict:
     """Check that nothing is left of a version whose rows were moved out of the store."""
     if store.events(row.id, limit=1) or store.snapshots(row.id):
         return broken("it was archived, and there are rows of it")
-    return Verdict(0, [], 0, 0, [], archived=True)
+    return LogVerdict(0, [], 0, 0, [], archived=True)
 
 
 def _said(error: Exception) -> str:
@@ -128,7 +128,7 @@ def _said(error: Exception) -> str:
     return f"what is there cannot be read: {type(error).__name__}: {error}"
 
 
-def exit_code(verdicts: Sequence[Verdict]) -> int:
+def exit_code(verdicts: Sequence[LogVerdict]) -> int:
     """Return 0 if all is well, 1 if something differs, 2 if not everything can be checked here."""
     codes = [verdict.exit_code for verdict in verdicts]
     return 1 if 1 in codes else max(codes, default=0)

@@ -22,7 +22,7 @@ from structured_bandits.service.store import postgres_statements as pg
 from structured_bandits.service.store import seal
 from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.migrations import statements_from
-from structured_bandits.service.store.postgres_connections import Address, Connection
+from structured_bandits.service.store.postgres_connections import Connection, DatabaseAddress
 from structured_bandits.service.store.postgres_statements import own
 from structured_bandits.service.store.tables import (
     PerThread,
@@ -47,7 +47,7 @@ class PostgresStore(TableStore):
     """
 
     def __init__(self, address: str, readonly: bool = False, patience: float = PATIENCE) -> None:
-        self._address = Address(address)
+        self._address = DatabaseAddress(address)
         self.where = self._address.where
         self.patience = patience
         self._writer: Connection | None = None

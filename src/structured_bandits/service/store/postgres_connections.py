@@ -41,7 +41,7 @@ class DurabilityWarning(UserWarning):
     """The server is set up such that a loss of power may damage its files."""
 
 
-class Address:
+class DatabaseAddress:
     """Where a database is; opens connections to it."""
 
     def __init__(self, text: str) -> None:

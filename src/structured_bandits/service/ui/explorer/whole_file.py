@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
-from structured_bandits.report.rendering import GENERATOR
+from structured_bandits.report.page_templates import GENERATOR
 from structured_bandits.service.ui.explorer.about import about_text, notices
 from structured_bandits.service.ui.explorer.choice import Choice, mean_limits, mean_span
 from structured_bandits.service.ui.explorer.explorer import Explorer

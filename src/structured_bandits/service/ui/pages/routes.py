@@ -12,7 +12,7 @@ from structured_bandits.service.http.authentication import caller_of, session_co
 from structured_bandits.service.http.problems import Unauthorised, problem_of
 from structured_bandits.service.refusals import NotFound, Refusal, Refused, Unavailable
 from structured_bandits.service.ui.pages.panels import etag
-from structured_bandits.service.ui.pages.registry import RegistryForPages
+from structured_bandits.service.ui.pages.registry_for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.view import experiment_page, list_page
 from structured_bandits.service.ui.rendering import rendered, static_files
 from structured_bandits.wire import Park, State

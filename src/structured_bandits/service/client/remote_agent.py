@@ -94,11 +94,11 @@ class RemoteAgent:
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
         from structured_bandits.service.client.experiment import (
-            Experiment,  # the first to load HTTP
+            RemoteExperiment,  # the first to load HTTP
         )
 
         self.name = name
-        self._experiment = Experiment(url, name, token, timeout, retries, ssl_context)
+        self._experiment = RemoteExperiment(url, name, token, timeout, retries, ssl_context)
         self._outage = Outage()
         self._lost = LostAsks()
         self._arms = None if arms is None else checked_names(arms, len(arms), "arm")

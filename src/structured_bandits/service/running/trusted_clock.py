@@ -14,7 +14,7 @@ TOLERANCE = 60.0  # seconds by which the two may part
 TRUSTED_AFTER = 600.0  # seconds for which they must agree
 
 
-class Clock:
+class TrustedClock:
     """Milliseconds since 1970, and whether they can be believed."""
 
     def __init__(
