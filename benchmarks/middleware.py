@@ -10,13 +10,14 @@ import asyncio
 import time
 from typing import Any
 
-from structured_bandits.service.auth import Tokens, new_token
-from structured_bandits.service.guard import Guard
-from structured_bandits.service.hosts import Hosts, Proxies
-from structured_bandits.service.limits import BodyLimit, Buckets
-from structured_bandits.service.metrics import Metrics, ServerReading
-from structured_bandits.service.middleware import protected
-from structured_bandits.service.watch import Watch
+from structured_bandits.service.http.api import protected
+from structured_bandits.service.http.authentication import Authentication
+from structured_bandits.service.http.bodies import BodyLimit
+from structured_bandits.service.http.rate_limit import Buckets
+from structured_bandits.service.http.request_metrics import RequestMetrics
+from structured_bandits.service.http.trusted_hosts import Hosts, Proxies
+from structured_bandits.service.running.metrics import Metrics, ServerReading
+from structured_bandits.service.running.tokens import Tokens, new_token
 
 REQUESTS, ROUNDS = 20_000, 5
 TEXT, TOKEN = new_token("benchmark", "ask")
@@ -64,9 +65,9 @@ def main() -> None:
     metrics = Metrics(lambda: ServerReading(0, False, []))
     parts = {"tokens": tokens, "hosts": hosts, "metrics": metrics, "buckets": Buckets(1e9, 10**9)}
     apps = {
-        "guard": Guard(bare, tokens, hosts),
+        "guard": Authentication(bare, tokens, hosts),
         "body": BodyLimit(bare),
-        "watch": Watch(bare, metrics),
+        "watch": RequestMetrics(bare, metrics),
         "all, with a token": protected(bare, **parts),
         "all, open": protected(bare, **parts | {"tokens": Tokens()}),
         "all, behind a proxy": protected(bare, **parts, proxies=Proxies(["127.0.0.1"])),

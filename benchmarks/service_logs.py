@@ -11,10 +11,10 @@ import random
 import sys
 from pathlib import Path
 
-from structured_bandits.service.keeper import MOST_COST
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.spec import read_spec
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.experiment.spec import read_spec
+from structured_bandits.service.running.lifecycle import create
+from structured_bandits.service.running.registry import MOST_COST, Registry
+from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.wire import Ask, Reward
 
 ROWS = 2_000  # in a transaction
@@ -29,34 +29,33 @@ def build(spec: str, store: str, means: list[float], events: int, pending: int) 
     Most of the rows are of requests for many decisions at once, which are quicker to write. It ends with
     single ones, just before a snapshot is due, which is when a restart takes longest.
     """
-    owner = Owner(SqliteStore(Path(store)))
-    owner.open()
+    registry = Registry(SqliteStore(Path(store)))
+    registry.open()
     name = Path(spec).stem
-    owner.create(name, read_spec(Path(spec)))
-    version = owner.served[name].current
-    life = owner.served[name].life
+    create(registry, name, read_spec(Path(spec)))
+    version = registry.experiments[name].current
+    life = registry.experiments[name].state
 
     def commit_some() -> None:
-        if len(owner.writer.open) >= ROWS:
-            owner.writer.write_now()
+        if len(registry.writer.open) >= ROWS:
+            registry.writer.write_now()
 
     while life.seq < events:
-        _play(owner, name, means, TOGETHER)
+        _play(registry, name, means, TOGETHER)
         commit_some()
     for _ in range(pending):
-        owner.ask(name, Ask())
+        registry.find(name).ask(Ask())
         commit_some()
     while version.cost < 0.9 * max(MOST_COST, 5.0 * version.snapshot_cost):
-        _play(owner, name, means)
+        _play(registry, name, means)
         commit_some()
-    owner.writer.write_now()
+    registry.writer.write_now()
     return {"rows": life.seq, "snapshot_ms": int(1e3 * version.snapshot_cost)}
 
 
-def _play(owner: Owner, name: str, means: list[float], n: int = 1) -> None:
-    decisions = owner.ask(name, Ask(n=n)).decisions
-    owner.tell(
-        name,
+def _play(registry: Registry, name: str, means: list[float], n: int = 1) -> None:
+    decisions = registry.find(name).ask(Ask(n=n)).decisions
+    registry.find(name).tell(
         [Reward(id=each.id, reward=float(random.random() < means[each.arm])) for each in decisions],
     )
 

@@ -12,13 +12,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from structured_bandits.service.api import application
-from structured_bandits.service.clock import Clock
-from structured_bandits.service.for_pages import OwnerForPages
-from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.pages.routes import page_routes
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.http.api import application
+from structured_bandits.service.http.trusted_hosts import Hosts
+from structured_bandits.service.running.lifecycle import create
+from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.running.trusted_clock import TrustedClock
+from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.ui.pages.registry_for_pages import RegistryForPages
+from structured_bandits.service.ui.pages.routes import page_routes
 from structured_bandits.wire import Ask, Reward
 
 DOCS = Path(__file__).parent
@@ -60,32 +61,34 @@ class Day:
         return self.seconds
 
 
-async def play(owner: Owner, day: Day) -> None:
+async def play(registry: Registry, day: Day) -> None:
     """Let the customers come: each takes the offer or not."""
     rng = random.Random(1)
-    owner.create("offers", SPEC)
+    create(registry, "offers", SPEC)
     for _ in range(CUSTOMERS):
         day.seconds += rng.expovariate(0.1)
-        (decision,) = owner.ask("offers", Ask()).decisions
+        (decision,) = registry.find("offers").ask(Ask()).decisions
         reward = float(rng.random() < TRUTH[decision.arm])
-        owner.tell("offers", [Reward(id=decision.id, reward=reward)])
-    owner.ask("offers", Ask(n=14))
-    await owner.written()
+        registry.find("offers").tell([Reward(id=decision.id, reward=reward)])
+    registry.find("offers").ask(Ask(n=14))
+    await registry.written()
 
 
 def draw(picture: Path) -> None:
     """Play, serve, and take the picture."""
     with tempfile.TemporaryDirectory() as folder:
         day = Day()
-        owner = Owner(SqliteStore(Path(folder) / "bandits.db"), Clock(day, day))
-        owner.open()
-        asyncio.run(play(owner, day))
-        app = application(owner, Hosts("127.0.0.1"), pages=page_routes(OwnerForPages(owner)))
+        registry = Registry(SqliteStore(Path(folder) / "bandits.db"), TrustedClock(day, day))
+        registry.open()
+        asyncio.run(play(registry, day))
+        app = application(
+            registry, Hosts("127.0.0.1"), pages=page_routes(RegistryForPages(registry))
+        )
         with serving(app) as address, Window(1180) as window:
             window.goto(f"{address}/experiments/offers")
             seen = window.look(picture)
             assert not seen.console, seen.console
-        owner.close()
+        registry.close()
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ from support.owned import Shop
 from support.service_process import SHOP
 
 from structured_bandits.cli import main
-from structured_bandits.service.copies import bring_back
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.store import StoreError
+from structured_bandits.service.contract import StoreError
+from structured_bandits.service.running import restoring
+from structured_bandits.service.running.restoring import bring_back
 
 TESTS = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}"}
@@ -151,7 +151,7 @@ def test_a_store_that_is_restored_in_part_is_not_there(
     with full_disk(40_000), pytest.raises(StoreError, match=r"/new\.db: .*; if the disk is full"):
         bring_back(shop.path, target)
     assert not [*tmp_path.glob("new*")]
-    monkeypatch.setattr(Owner, "new_version", refuse)
+    monkeypatch.setattr(restoring, "new_version", refuse)
     with pytest.raises(StoreError, match="the disk is full"):
         bring_back(shop.path, target)
     assert not [*tmp_path.glob("new*")]

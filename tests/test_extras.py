@@ -17,6 +17,8 @@ import pytest
 import structured_bandits as sb
 from structured_bandits.__main__ import main
 from structured_bandits.extras import needs
+from structured_bandits.report.page import check_page
+from structured_bandits.report.page_templates import environment
 
 ROOT = Path(sb.__file__).parent
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
@@ -27,7 +29,7 @@ WHOLE = {
     "cli.py": "click",
     "cli_service.py": "click",
     "complaints.py": "click",
-    "service/explorer/command.py": "click",
+    "service/ui/explorer/command.py": "click",
 }
 #: What an extra brings for another package of it, which imports it itself.
 INDIRECT = {"httptools"}
@@ -116,7 +118,7 @@ def test_the_core_needs_numpy_and_the_records_of_the_wire_msgspec() -> None:
         for path in ROOT.rglob("*.py")
         if re.search(r"^ *(import|from) msgspec\b", path.read_text(), re.MULTILINE)
     }
-    assert importing == {"wire.py", "live", "service"}
+    assert importing == {"wire.py", "service"}
 
 
 def test_all_brings_what_the_other_extras_bring() -> None:
@@ -205,6 +207,16 @@ def test_large_programs_name_the_other_solver(without: Callable[[str], None]) ->
     rows = np.ones((LARGE // 2 + 1, 2))
     with pytest.raises(sb.MissingExtraError, match="needs highspy"):
         maximise(np.ones(2), rows, np.zeros(len(rows)), np.ones(len(rows)))
+
+
+def test_what_draws_pages_is_missed_before_the_runs(
+    without: Callable[[str], None], tmp_path: Path
+) -> None:
+    without("jinja2")
+    environment.cache_clear()
+    message = "A page needs jinja2, which is not installed: pip install jinja2 (part of the extra [report])"
+    with pytest.raises(sb.MissingExtraError, match=re.escape(message)):
+        check_page(tmp_path / "report.html")
 
 
 def test_a_file_is_not_blamed_for_a_missing_package(

@@ -46,6 +46,21 @@ LAYERS = [
     {"service"},
     {"cli", "cli_service", "complaints"},
 ]
+#: The same for the parts of `service`. The client knows the wire alone, and the demo the client.
+SERVICE_LAYERS = [
+    {"rows", "refusals", "json_logs"},
+    {"contract"},
+    {"experiment"},
+    {"store"},
+    {"running"},
+    {"http"},
+    {"ui"},
+    {"server"},
+]
+SERVICE_RANK = {name: rank for rank, names in enumerate(SERVICE_LAYERS) for name in names}
+#: What speaks HTTP or SQL, or waits for either.
+OUTSIDE = {"asyncio", "http", "jinja2", "prometheus_client", "psycopg", "socket", "sqlite3"}
+OUTSIDE |= {"starlette", "threading", "urllib", "uvicorn"}
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in RANK)
 
@@ -68,6 +83,46 @@ def test_imports_point_one_way(path: Path) -> None:
     layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
     for other in imported_layers(path, whole=False):
         assert RANK[other] <= RANK[layer], f"{layer} imports {other}"
+
+
+def parts_of_service(path: Path) -> set[str]:
+    """Parts of the service that a file imports, anywhere in it."""
+    names = [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    inside = [name.split(".") for name in names if name.startswith("structured_bandits.service.")]
+    return {parts[2] for parts in inside}
+
+
+PARTS_OF_SERVICE = ROOT / "service"
+SERVICE_FILES = sorted(
+    path for path in PARTS_OF_SERVICE.rglob("*.py") if path != PARTS_OF_SERVICE / "__init__.py"
+)
+
+
+@pytest.mark.parametrize(
+    "path", SERVICE_FILES, ids=lambda path: str(path.relative_to(PARTS_OF_SERVICE))
+)
+def test_imports_in_the_service_point_one_way(path: Path) -> None:
+    part = path.relative_to(PARTS_OF_SERVICE).parts[0].removesuffix(".py")
+    if part in ("client", "demo"):
+        assert parts_of_service(path) <= {"client"}
+        return
+    for other in parts_of_service(path):
+        assert SERVICE_RANK[other] <= SERVICE_RANK[part], f"{part} imports {other}"
+
+
+def test_a_version_of_an_experiment_knows_neither_http_nor_sql() -> None:
+    for path in (PARTS_OF_SERVICE / "experiment").glob("*.py"):
+        nodes = [*ast.walk(ast.parse(path.read_text()))]
+        names = {
+            alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names
+        }
+        names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+        assert not {name.split(".")[0] for name in names} & OUTSIDE, path.name
 
 
 def test_policies_and_worlds_do_not_know_each_other() -> None:

@@ -12,7 +12,7 @@ from support.browser import Window
 from support.explorer_cases import SHOP
 from support.serving import serving
 
-from structured_bandits.service.explorer.command import explorer_app
+from structured_bandits.service.ui.explorer.command import explorer_app
 
 PICTURE = Path(__file__).parent.parent / "docs" / "guides" / "explore.png"
 ADDRESS = "/?truth=1&other=0&horizon=50000&arm=0&mean=0.09"

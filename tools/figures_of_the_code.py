@@ -167,8 +167,8 @@ try:
     from structured_bandits.service.http.api import application
     from structured_bandits.service.http.trusted_hosts import Hosts
 except ModuleNotFoundError:
-    from structured_bandits.service.api import application
-    from structured_bandits.service.hosts import Hosts
+    from structured_bandits.service.http.api import application
+    from structured_bandits.service.http.trusted_hosts import Hosts
 from support.asgi import answer, scope_of
 from support.owned import Shop
 from support.service_process import SHOP
@@ -182,7 +182,8 @@ def ask_over_http(app):
 with tempfile.TemporaryDirectory() as folder:
     shop = Shop(Path(folder))
     shop.create(SHOP)
-    app = application(shop.owner, Hosts("127.0.0.1"))
+    owner = shop.registry if hasattr(shop, "registry") else shop.owner  # its older name
+    app = application(owner, Hosts("127.0.0.1"))
     ask_over_http(app)
     told["an ask over HTTP"] = crossings(lambda: ask_over_http(app))
     shop.close()

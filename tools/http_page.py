@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
-from structured_bandits.service import problems
-from structured_bandits.service.endpoints import ENDPOINTS, ONE, Endpoint
+from structured_bandits.service.http import problems
+from structured_bandits.service.http.endpoints import ENDPOINTS, ONE, Endpoint
+from structured_bandits.service.refusals import Refusal
 from structured_bandits.wire import Answer, Request
 
 PAGE = Path(__file__).parent.parent / "docs" / "http.md"
@@ -92,7 +93,8 @@ def page(before: str) -> str:
     ]
     table = "\n".join(["| | path | | role |", "|---|---|---|---|", *rows])
     parts = [f"{introduction}## Overview\n\n{table}\n", *map(section, ENDPOINTS)]
-    kinds = sorted(problems.HttpProblem.__subclasses__(), key=lambda kind: kind.status)
+    of_all = Refusal.__subclasses__() + problems.HttpProblem.__subclasses__()
+    kinds = sorted(set(of_all) - {problems.HttpProblem}, key=lambda kind: kind.status)
     statuses = "".join(f"| {kind.status} | {kind.title} |\n" for kind in kinds)
     table = f"| status | what it means |\n|---|---|\n{statuses}"
     return "\n".join([*parts, f"## Refusals\n\n{wrapped(REFUSALS)}\n\n{table}"])

@@ -63,7 +63,7 @@ from support.service_load import MANY
 from support.siege import Findings
 from tqdm import tqdm
 
-from structured_bandits.service.writer import MOST_QUEUED
+from structured_bandits.service.store.writer import MOST_QUEUED
 from structured_bandits.sources import SOURCES_HASH
 
 HOUR = 60.0  # minutes for which the numbers of rounds below are meant
@@ -163,7 +163,7 @@ def handed_over(number: int) -> Findings:
             before, after = lives_handed_over(Path(folder), way, range(number), rounds=6)
         rung[way] = len(before | after)
     late = [life_with_late_failures(each, rounds=60) for each in range(number)]
-    rung["late rewards"] = sum(one.life.fallen_at is not None for one in late)
+    rung["late rewards"] = sum(one.state.fallen_at is not None for one in late)
     for way, count in rung.items():
         print(f"  {way}: {count} of {number} rang")
         found.problems += [f"alarm: {count} false ones ({way})"] * (count > 0)

@@ -10,8 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.running.lifecycle import create
+from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.wire import Ask, Reward
 
 DECISIONS = 50_000
@@ -31,26 +32,26 @@ CASES = {
 }
 
 
-async def play(owner: Owner, keyed: bool) -> None:
+async def play(registry: Registry, keyed: bool) -> None:
     """Ask and tell."""
     for number in range(DECISIONS):
         key = f"{number:036d}" if keyed else None
-        (decision,) = owner.ask("shop", Ask(key=key)).decisions
-        owner.tell("shop", [Reward(id=decision.id, reward=float(number % 10 == 0))])
+        (decision,) = registry.find("shop").ask(Ask(key=key)).decisions
+        registry.find("shop").tell([Reward(id=decision.id, reward=float(number % 10 == 0))])
         if number % AT_ONCE == AT_ONCE - 1:
-            await owner.written()
+            await registry.written()
 
 
 def measure(extra: dict[str, Any], keyed: bool) -> tuple[int, int]:
     """Return the size of a store and how many rows it has, after the server has ended."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bandits.db"
-        owner = Owner(SqliteStore(path))
-        owner.open()
-        owner.create("shop", {**SPEC, **extra})
-        asyncio.run(play(owner, keyed))
-        rows = owner.find("shop").life.seq
-        owner.close()
+        registry = Registry(SqliteStore(path))
+        registry.open()
+        create(registry, "shop", {**SPEC, **extra})
+        asyncio.run(play(registry, keyed))
+        rows = registry.find("shop").state.seq
+        registry.close()
         return path.stat().st_size, rows
 
 

@@ -85,9 +85,9 @@ if TYPE_CHECKING:  # what LATER says, for tools that read types
     from structured_bandits.live.agent import Agent, Decision
     from structured_bandits.live.likely import LikelyModel
     from structured_bandits.live.logs import Learned
-    from structured_bandits.live.remote.agent import RemoteAgent
-    from structured_bandits.live.remote.decision import RemoteDecision
     from structured_bandits.misfit.report import Misfit
+    from structured_bandits.service.client.decision import RemoteDecision
+    from structured_bandits.service.client.remote_agent import RemoteAgent
     from structured_bandits.theory.analysis import Analysis, analyse
     from structured_bandits.theory.overview import Overview, overview
 
@@ -106,8 +106,8 @@ LATER = {  # what a simulation does without: a third of the time that the packag
     "Decision": "live.agent",
     "LikelyModel": "live.likely",
     "Learned": "live.logs",
-    "RemoteAgent": "live.remote.agent",
-    "RemoteDecision": "live.remote.decision",
+    "RemoteAgent": "service.client.remote_agent",
+    "RemoteDecision": "service.client.decision",
     "Misfit": "misfit.report",
     "Analysis": "theory.analysis",
     "analyse": "theory.analysis",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,17 @@ from structured_bandits.errors import ParameterError
 
 _PLAIN = {float, int, np.float64, np.int64}
 SMALLEST, LARGEST = 1e-100, 1e100  # of parameters: their squares and products stay finite numbers
+
+
+def meant(word: object, accepted: Iterable[str]) -> str:
+    """Return what an unknown word may have meant, to end a message with; nothing if none is near.
+
+    >>> meant("horizn", ["policy", "horizon"]), meant("sucb", ["UCB", "SUCB"]), meant("tea", ["UCB"])
+    ('; did you mean horizon?', '; did you mean SUCB?', '')
+    """
+    known = {each.casefold(): each for each in accepted}
+    near = get_close_matches(str(word).casefold(), known, n=1)
+    return f"; did you mean {known[near[0]]}?" if near else ""
 
 
 def checked_above(name: str, value: Any, bound: float) -> float:

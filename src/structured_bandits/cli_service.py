@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from structured_bandits.complaints import Complaint
-from structured_bandits.service.explorer.command import explore
+from structured_bandits.service.ui.explorer.command import explore
 from structured_bandits.text_tables import table_text
 
 if TYPE_CHECKING:
-    from structured_bandits.service.owner import Owner
+    from structured_bandits.service.running.registry import Registry
 
 STORE = click.option(
     "--store",
@@ -78,38 +78,38 @@ def serve(
     FILES are experiments: TOML files with a structure and a policy, named after the files. Those that
     are in the store already go on where they were. The dashboard is at the address that is printed.
     """
-    from structured_bandits.service.hosts import check_exposure
-    from structured_bandits.service.logs import set_up_logs
+    from structured_bandits.service.experiment.spec import checked_name, read_spec
+    from structured_bandits.service.http.trusted_hosts import check_exposure
+    from structured_bandits.service.json_logs import set_up_logs
     from structured_bandits.service.server import (
-        Address,
+        ListenAddress,
         begin_experiments,
         open_store,
         run,
         take_over,
     )
-    from structured_bandits.service.spec import checked_name, read_spec
 
     set_up_logs()
     specs = [(checked_name(file.stem), read_spec(file)) for file in files]
-    address = Address(host, port, allow_host, trusted_proxy, rate, log_requests)
+    address = ListenAddress(host, port, allow_host, trusted_proxy, rate, log_requests)
     with _unless_owned("Say --standby to wait for its end."):
-        owner = take_over(open_store(store), standby, lambda text: click.echo(text, err=True))
+        registry = take_over(open_store(store), standby, lambda text: click.echo(text, err=True))
         try:
-            check_exposure(host, allow_host, not owner.tokens.open)  # before anything is created
-            for line in begin_experiments(owner, specs, update, fresh):
+            check_exposure(host, allow_host, not registry.tokens.open)  # before anything is created
+            for line in begin_experiments(registry, specs, update, fresh):
                 click.echo(line)
         except BaseException:
-            owner.close()
+            registry.close()
             raise
-        code = run(owner, address, lambda url: click.echo(f"serving on {url}"))
+        code = run(registry, address, lambda url: click.echo(f"serving on {url}"))
     sys.exit(code)
 
 
 @contextmanager
 def _unless_owned(otherwise: str) -> Iterator[None]:
     """If another process owns the store, say what to do then, with an exit code of its own."""
+    from structured_bandits.service.contract import OwnedElsewhereError
     from structured_bandits.service.server import OWNED_ELSEWHERE
-    from structured_bandits.service.store import OwnedElsewhereError
 
     try:
         yield
@@ -119,18 +119,18 @@ def _unless_owned(otherwise: str) -> Iterator[None]:
 
 
 @contextmanager
-def _owned(store: str, otherwise: str) -> Iterator[Owner]:
+def _owned(store: str, otherwise: str) -> Iterator[Registry]:
     """Own a store for a moment, where no server does; `otherwise` is what to do if one does."""
-    from structured_bandits.service.owner import Owner
+    from structured_bandits.service.running.registry import Registry
     from structured_bandits.service.server import open_store
 
     with _unless_owned(otherwise):
-        owner = Owner(open_store(store))
-        owner.open()
+        registry = Registry(open_store(store))
+        registry.open()
         try:
-            yield owner
+            yield registry
         finally:
-            owner.close()
+            registry.close()
 
 
 @click.group()
@@ -151,12 +151,12 @@ def token() -> None:
 @STORE
 def add_token(name: str, role: str, experiment: tuple[str, ...], store: str) -> None:
     """Make a token for NAME and print it, this once: it is kept nowhere."""
-    with _owned(store, TOKENS_ELSEWHERE) as owner:
+    with _owned(store, TOKENS_ELSEWHERE) as registry:
         for each in experiment:
-            if each not in owner.served:
+            if each not in registry.experiments:
                 click.echo(f"note: there is no experiment {each!r} yet", err=True)
-        text, _ = owner.add_token(name, role, experiment or None)
-        owner.writer.write_now()
+        text, _ = registry.add_token(name, role, experiment or None)
+        registry.writer.write_now()
     click.echo(text)
 
 
@@ -185,9 +185,9 @@ def _for_which(experiments: str) -> str:
 @STORE
 def revoke_token(identity: str, store: str) -> None:
     """Revoke the token with this ID."""
-    with _owned(store, TOKENS_ELSEWHERE) as owner:
-        changed = owner.revoke_token(identity)
-        owner.writer.write_now()
+    with _owned(store, TOKENS_ELSEWHERE) as registry:
+        changed = registry.revoke_token(identity)
+        registry.writer.write_now()
     if not changed:
         raise Complaint(f"there is no valid token {identity!r}; `token list` shows all")
     click.echo(f"revoked: {identity}")
@@ -204,9 +204,9 @@ def verify(names: tuple[str, ...], store: str, decisions: bool) -> None:
     The exit code is 0 if all is well, 1 if
     something differs, and 2 if not everything can be checked here, because other code has written it.
     """
-    from structured_bandits.service.checking import check_store, exit_code
+    from structured_bandits.service.contract import DamagedError
     from structured_bandits.service.server import open_store
-    from structured_bandits.service.store import DamagedError
+    from structured_bandits.service.store.checking import check_store, exit_code
 
     verdicts = []
     try:
@@ -226,8 +226,8 @@ def verify(names: tuple[str, ...], store: str, decisions: bool) -> None:
 @STORE
 def backup(target: Path, store: str) -> None:
     """Copy the store, in use or not, into the new file TARGET, and check the copy."""
-    from structured_bandits.service.copies import back_up
     from structured_bandits.service.server import open_store
+    from structured_bandits.service.store.backups import back_up
 
     rows = back_up(open_store(store, readonly=True), target)
     click.echo(f"{target}: {rows:,} rows, checked")
@@ -242,7 +242,7 @@ def restore(source: Path, store: str) -> None:
     Each experiment begins a new version with all rewards of the backup, so that decisions which were
     handed out after it are never confused with new ones.
     """
-    from structured_bandits.service.copies import bring_back
+    from structured_bandits.service.running.restoring import bring_back
 
     for line in bring_back(source, Path(store)):
         click.echo(line)
@@ -257,8 +257,8 @@ def export(target: Path, names: tuple[str, ...], store: str) -> None:
 
     NAMES are experiments; without any, the decisions of all are written.
     """
-    from structured_bandits.service.export import export as write
     from structured_bandits.service.server import open_store
+    from structured_bandits.service.store.export import export as write
 
     count = write(open_store(store, readonly=True), names, target)
     click.echo(f"{target}: {count:,} decisions")
@@ -269,10 +269,10 @@ def export(target: Path, names: tuple[str, ...], store: str) -> None:
 @STORE
 def archive(folder: Path, store: str) -> None:
     """Move the logs of closed versions out of the store, into Parquet files in FOLDER."""
-    from structured_bandits.service.archive import archive as move
+    from structured_bandits.service.store.archive import archive as move
 
-    with _owned(store, "End it first, and start it again afterwards.") as owner:
-        made = move(owner.store, folder)
+    with _owned(store, "End it first, and start it again afterwards.") as registry:
+        made = move(registry.store, folder)
     for path in made:
         click.echo(f"archived: {path}")
     if not made:
@@ -289,9 +289,9 @@ def demo(port: int, no_browser: bool) -> None:
     import webbrowser
 
     from structured_bandits.service.demo import SCENES, customers_come, introduction
-    from structured_bandits.service.logs import set_up_logs
+    from structured_bandits.service.json_logs import set_up_logs
     from structured_bandits.service.server import (
-        Address,
+        ListenAddress,
         begin_experiments,
         open_store,
         run,
@@ -313,10 +313,10 @@ def demo(port: int, no_browser: bool) -> None:
         hint = "make room there, or name a folder in the environment variable TMPDIR"
         raise Complaint(f"{error.strerror}; {hint}") from None
     with temporary as folder:
-        owner = take_over(open_store(f"{folder}/demo.db"), False, click.echo)
-        begin_experiments(owner, [(scene.name, scene.spec) for scene in SCENES], update=False)
+        registry = take_over(open_store(f"{folder}/demo.db"), False, click.echo)
+        begin_experiments(registry, [(scene.name, scene.spec) for scene in SCENES], update=False)
         try:
-            code = run(owner, Address(port=port), begin)
+            code = run(registry, ListenAddress(port=port), begin)
         finally:
             stop.set()
     sys.exit(code)

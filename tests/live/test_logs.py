@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,38 @@ def test_files_that_are_no_log(tmp_path: Path, content: bytes, part: str) -> Non
     refused(tmp_path / "log.csv", part)
 
 
+class LazyFrame:
+    """As Polars has it: a plan of rows, which warns of the cost where somebody asks for its columns."""
+
+    @property
+    def columns(self) -> list[str]:
+        warnings.warn("resolving the columns is expensive", stacklevel=2)
+        return ["arm", "reward"]
+
+    def __getitem__(self, name: str) -> Any:
+        raise TypeError("a LazyFrame is not subscriptable")
+
+    def collect(self) -> pd.DataFrame:
+        return frame()
+
+
+def test_rows_that_are_not_there_yet_are_asked_for_in_words() -> None:
+    learned = of_pulls()
+    with pytest.raises(sb.ParameterError, match=r"got a LazyFrame, .*; call its collect\(\) first"):
+        learned.learn(LazyFrame())
+    same_play(learned, of_pulls())
+    learned = agent()
+    learned.learn(LazyFrame().collect())
+    same_play(learned, of_pulls())
+
+
+def test_a_dict_of_columns_is_refused_with_what_makes_a_frame_of_it() -> None:
+    with pytest.raises(
+        sb.ParameterError, match=r"got dict alone; .* as pandas\.DataFrame makes of it"
+    ):
+        agent().learn({"arm": ["tea"], "reward": [1]})
+
+
 def test_what_is_no_log_at_all(tmp_path: Path) -> None:
     for log in ([3, 1, 1], np.ones(3), None, 5, {"arm": ["tea"]}):
         message = (
@@ -266,3 +299,53 @@ def test_what_is_no_log_at_all(tmp_path: Path) -> None:
             agent().learn(log)
     with pytest.raises(FileNotFoundError, match=r"none\.csv"):
         agent().learn(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("arms", "cells", "pulls"),
+    [
+        (["1", "True", "1.0"], [1, True, 1.0, 1.0], [1, 1, 2]),
+        (["0.0", "-0.0"], [0.0, -0.0, -0.0], [1, 2]),
+        (["a", " a"], ["a", " a", " a"], [1, 2]),
+        ([str(2**53), str(2**53 + 1)], [2**53, 2**53 + 1, 2**53 + 1], [1, 2]),
+    ],
+)
+def test_cells_that_are_equal_may_be_different_arms(
+    arms: list[str], cells: list[Any], pulls: list[int]
+) -> None:
+    learned = sb.Agent(sb.UCB(sb.FiniteStructure([[0.5] * len(arms)], arms=arms)))
+    learned.learn(pd.DataFrame({"arm": pd.Series(cells, dtype=object), "reward": 1}))
+    assert learned.pulls.tolist() == pulls
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint64", "bool", object, "Int64"])
+def test_rewards_of_any_make_are_the_same_numbers(dtype: Any) -> None:
+    rewards = pd.Series([1, 0, 0, 1, 1]).astype(dtype)
+    arms = [arm for arm, _ in PULLS]
+    learned, expected = agent(), agent()
+    learned.learn(pd.DataFrame({"arm": arms, "reward": rewards}))
+    expected.learn(frame(list(zip(arms, [1.0, 0.0, 0.0, 1.0, 1.0], strict=True))))
+    same_play(learned, expected)
+
+
+@pytest.mark.parametrize(
+    ("reward", "said"),
+    [
+        (float("inf"), "reward=inf"),
+        (1e200, "reward=1e+200: expected a number up to 1e+150"),
+        (float("nan"), "reward: the cell is empty"),
+        ([1.0], "reward=[1.0]"),
+        (1 + 0j, "reward=(1+0j)"),
+        ("1", "reward='1'"),
+    ],
+)
+def test_one_bad_row_of_many_is_named(reward: Any, said: str) -> None:
+    free = sb.Agent(sb.UCB(DRINKS, reward_range=None, sigma=1.0))
+    cells = [*[0.5] * 50_000, reward, *[0.5] * 50_000]
+    makes = [cells] if not isinstance(reward, float) else [cells, np.array(cells)]
+    for column, kind in zip(makes, (object, np.float64), strict=False):
+        log = pd.DataFrame({"arm": "tea", "reward": pd.Series(column, dtype=kind)})
+        with pytest.raises(sb.FileFormatError) as error:
+            free.learn(log)
+        assert str(error.value).startswith(f"the log, row 50000 (counted from 0): {said}")
+    assert free.rewards == 0

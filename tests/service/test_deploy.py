@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from structured_bandits.service import limits, patience
-from structured_bandits.service.metrics import (
+from structured_bandits.service.http import bodies
+from structured_bandits.service.http import slow_clients as patience
+from structured_bandits.service.running.metrics import (
     ArmReading,
     ExperimentReading,
     Metrics,
@@ -71,9 +72,9 @@ def test_every_metric_of_a_failure_has_an_alert() -> None:
 def test_the_proxy_has_the_limits_of_the_service() -> None:
     text = (DEPLOY / "nginx.conf").read_text()
     settings = dict(re.findall(r"^ +(client_\w+) (\d+)[ms];$", text, re.MULTILINE))
-    assert int(settings["client_max_body_size"]) * 2**20 == limits.MOST_BYTES
-    assert float(settings["client_body_timeout"]) == limits.MOST_SECONDS
-    assert float(settings["client_header_timeout"]) == patience.ImpatientProtocol.head_seconds
+    assert int(settings["client_max_body_size"]) * 2**20 == bodies.MOST_BYTES
+    assert float(settings["client_body_timeout"]) == bodies.MOST_SECONDS
+    assert float(settings["client_header_timeout"]) == patience.SlowClientProtocol.head_seconds
 
 
 def test_the_image_is_built_from_files_that_are_sent() -> None:

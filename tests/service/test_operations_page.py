@@ -12,11 +12,12 @@ from support.service_process import SHOP
 from support.typed import blocks_of
 
 from structured_bandits.cli import main
-from structured_bandits.service import alarms
-from structured_bandits.service.export import COLUMNS
-from structured_bandits.service.metrics import ExperimentReading, Metrics, ServerReading
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.running import alarms
+from structured_bandits.service.running.lifecycle import create, new_version
+from structured_bandits.service.running.metrics import ExperimentReading, Metrics, ServerReading
+from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.store.export import COLUMNS
+from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.wire import Ask, NewVersion, Reward
 
 ROOT = Path(__file__).parents[2]
@@ -58,15 +59,15 @@ def test_every_alert_is_explained_with_its_severity() -> None:
 
 
 def test_the_commands_work_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All but `serve`, which tests/service/test_production_guide.py types."""
+    """All but `serve`, which test_production_guide.py types."""
     monkeypatch.chdir(tmp_path)
-    owner = Owner(SqliteStore(tmp_path / "bandits.db"))
-    owner.open()
-    owner.create("shop", SHOP)
-    (decision,) = owner.ask("shop", Ask()).decisions
-    owner.tell("shop", [Reward(id=decision.id, reward=1.0)])
-    owner.new_version("shop", NewVersion(spec=SHOP))
-    owner.close()
+    registry = Registry(SqliteStore(tmp_path / "bandits.db"))
+    registry.open()
+    create(registry, "shop", SHOP)
+    (decision,) = registry.find("shop").ask(Ask()).decisions
+    registry.find("shop").tell([Reward(id=decision.id, reward=1.0)])
+    new_version(registry.find("shop"), NewVersion(spec=SHOP))
+    registry.close()
     said = {}
     for block in blocks_of(FILE):
         for line in block.text.splitlines() if block.kind == "sh" else []:

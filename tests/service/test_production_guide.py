@@ -15,7 +15,7 @@ import pytest
 from support.typed import Block, Typist, blocks_of, shape_of
 
 from structured_bandits.errors import FileFormatError
-from structured_bandits.service.spec import build_spec, read_spec
+from structured_bandits.service.experiment.spec import build_spec, read_spec
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 PAGE, FILES = GUIDES / "production.md", GUIDES / "production"

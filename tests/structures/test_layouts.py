@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from support.replayed import accepted, spec_of_case
 
-from structured_bandits.service.spec import build_spec
+from structured_bandits.service.experiment.spec import build_spec
 
 
 def arrays_in(record: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:

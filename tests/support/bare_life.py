@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.service.choosing import Choice, Wanted, choices_of
-from structured_bandits.service.events import Event
-from structured_bandits.service.life import Life
-from structured_bandits.service.spec import Spec, build_spec
+from structured_bandits.service.experiment.choosing import Choice, Wanted, choices_of
+from structured_bandits.service.experiment.experiment_state import ExperimentState
+from structured_bandits.service.experiment.judging import judge
+from structured_bandits.service.experiment.spec import Spec, build_spec
+from structured_bandits.service.rows import Event
 
 
 class NoPast:
@@ -37,26 +38,26 @@ class BareLife:
 
     def __init__(self, spec: dict[str, Any] | Spec, number: int) -> None:
         spec = spec if isinstance(spec, Spec) else build_spec(spec)
-        self.life = Life(spec, f"{number:012x}")
+        self.state = ExperimentState(spec, f"{number:012x}")
         self.now = 0.0
 
     def ask(self, n: int = 1) -> list[tuple[int, Choice]]:
         """Return the numbers of decisions with their choices."""
-        event = self.life.ask(Wanted(n, None, None, defer=False), int(1000 * self.now))
-        self.life.take_fresh()
+        event = self.state.ask(Wanted(n, None, None, defer=False), int(1000 * self.now))
+        self.state.take_fresh()
         return list(enumerate(choices_of(event), start=event.decision or 0))
 
     def tell(self, rewards: Sequence[tuple[int, float]]) -> None:
         """Tell rewards together."""
         if rewards:
-            judged = self.life.judge(rewards, NoPast())
-            self.life.tell(judged, int(1000 * self.now))
-            self.life.take_fresh()
+            judged = judge(self.state, rewards, NoPast())
+            self.state.tell(judged, int(1000 * self.now))
+            self.state.take_fresh()
 
     def settle(self) -> None:
         """Close the windows whose time has come."""
-        while self.life.settle(int(1000 * self.now)):
-            self.life.take_fresh()
+        while self.state.settle(int(1000 * self.now)):
+            self.state.take_fresh()
 
     def play(self, means: Iterable[float], rewards: int, at_once: int, seed: int) -> None:
         """Ask and tell rewards of 0 and 1 with these means."""

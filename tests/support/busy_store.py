@@ -20,13 +20,15 @@ from support.owned import NAME, Shop, Time
 from support.told_life import SPEC, play, snapshot
 
 from structured_bandits import wire
-from structured_bandits.service.api import application
-from structured_bandits.service.archive import archive
-from structured_bandits.service.endpoints import ENDPOINTS, ONE
-from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.owner import Owner
+from structured_bandits.service.contract import Store
+from structured_bandits.service.http.api import application
+from structured_bandits.service.http.endpoints import ENDPOINTS, ONE
+from structured_bandits.service.http.trusted_hosts import Hosts
+from structured_bandits.service.running.chores import settle
+from structured_bandits.service.running.lifecycle import new_version
+from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.server import pages_of
-from structured_bandits.service.store import Store
+from structured_bandits.service.store.archive import archive
 
 LATER = 5_000.0  # seconds after the store was begun at which the service is started again
 PAGES = ("/", f"/experiments/{NAME}", f"/experiments/{NAME}/explore", "/tokens")
@@ -47,22 +49,22 @@ def build(shop: Shop, folder: Path) -> Told:
     _play_version(shop, told, "first", 0.5)
     _next_version(shop, told)
     _play_version(shop, told, "second", 1.0)
-    archive(shop.owner.store, folder)
+    archive(shop.registry.store, folder)
     shop.restart()
     _next_version(shop, told)
     _play_version(shop, told, "third", 0.25)
-    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="cocoa")))
-    shop.call(lambda owner: owner.pause(NAME, True))
+    shop.call(lambda registry: registry.find(NAME).park(wire.Park(arm="cocoa")))
+    shop.call(lambda registry: registry.find(NAME).pause(True))
     shop.ask(key="in the pause")
-    shop.call(lambda owner: owner.pause(NAME, False))
+    shop.call(lambda registry: registry.find(NAME).pause(False))
     snapshot(shop)
     play(shop, 2)
     _ask(shop, told, NAME, "is out")
     play_windowed(shop)
     for role, names in (("admin", None), ("read", [NAME]), ("ask", None)):
-        told.tokens[role], token = shop.owner.add_token(role, role, names)
-    shop.owner.writer.write_now()
-    shop.call(lambda owner: owner.revoke_token(token.id))  # the last one
+        told.tokens[role], token = shop.registry.add_token(role, role, names)
+    shop.registry.writer.write_now()
+    shop.call(lambda registry: registry.revoke_token(token.id))  # the last one
     shop.close()
     return told
 
@@ -81,26 +83,26 @@ def _play_version(shop: Shop, told: Told, key: str, reward: float) -> None:
     for each in (reward, 0.1):
         told.again.append(("POST", f"{NAME}/tell", {"id": asked, "reward": each}))
     gone = shop.ask_one()
-    shop.call(lambda owner: owner.cancel(NAME, wire.Named(id=gone.id)))
+    shop.call(lambda registry: registry.find(NAME).cancel(wire.Named(id=gone.id)))
     told.again.append(("POST", f"{NAME}/cancel", {"id": gone.id}))
     learned = {"pulls": [2, 1, 0], "sums": [1.0, 0.5, 0.0], "key": f"learned {key}"}
-    shop.call(lambda owner: owner.learn(NAME, wire.Learn(**learned)))
+    shop.call(lambda registry: registry.find(NAME).learn(wire.Learn(**learned)))
     told.again.append(("POST", f"{NAME}/learn", learned))
-    batch = shop.call(lambda owner: owner.hand_out(NAME, wire.HandOut(limit=5))).content
+    batch = shop.call(lambda registry: registry.find(NAME).hand_out(wire.HandOut(limit=5))).content
     results = {
         "pulls": batch.pulls,
         "sums": [0.5 * each for each in batch.pulls],
         "key": f"r {key}",
     }
-    shop.call(lambda owner: owner.results(NAME, batch.id, wire.BatchResults(**results)))
+    shop.call(lambda registry: registry.find(NAME).results(batch.id, wire.BatchResults(**results)))
     told.again.append(("POST", f"{NAME}/batches/{batch.id}", results))
 
 
 def _next_version(shop: Shop, told: Told) -> None:
     """Change the policy; the version before is closed, because nothing is out."""
-    kind = "SUCB" if shop.owner.find(NAME).current.row.number == 1 else "SAE"
+    kind = "SUCB" if shop.registry.find(NAME).current.row.number == 1 else "SAE"
     request = {"spec": {**SPEC, "policy": {"kind": kind}}, "key": f"a change to {kind}"}
-    shop.call(lambda owner: owner.new_version(NAME, wire.NewVersion(**request)))
+    shop.call(lambda registry: new_version(registry.find(NAME), wire.NewVersion(**request)))
     told.again.append(("POST", f"{NAME}/versions", request))
 
 
@@ -111,17 +113,17 @@ def answers(make: Callable[[], Store], told: Told) -> Said:
     """Start the service on a store and return all that it answers; raises StoreError if it refuses."""
     time = Time()
     time.pass_by(LATER)
-    owner = Owner(make(), time.clock())
-    owner.open()
+    registry = Registry(make(), time.clock())
+    registry.open()
     try:
-        return asyncio.run(_answers(owner, told))
+        return asyncio.run(_answers(registry, told))
     finally:
-        owner.writer.close()
-        owner.store.close()
+        registry.writer.close()
+        registry.store.close()
 
 
-async def _answers(owner: Owner, told: Told) -> Said:
-    app = application(owner, Hosts("127.0.0.1"), pages=pages_of(owner))
+async def _answers(registry: Registry, told: Told) -> Said:
+    app = application(registry, Hosts("127.0.0.1"), pages=pages_of(registry))
     said: Said = []
 
     async def send(
@@ -155,8 +157,8 @@ async def _answers(owner: Owner, told: Told) -> Said:
         await send("POST", f"/v1/experiments/{NAME}/pause", {}, role=role)
     for method, path, body in told.again:
         await send(method, f"/v1/experiments/{path}", body)
-    while owner.settle():
-        await owner.written()
+    while settle(registry):
+        await registry.written()
     for name in (NAME, WINDOWED):
         for number in range(4):
             key = {"key": f"anew {number}"}

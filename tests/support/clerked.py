@@ -19,8 +19,10 @@ from oracles.service_books import UNKNOWN, Book, Books, Judged, Results, Terms
 from support.owned import NAME, Answered, Shop, answered, in_memory
 
 from structured_bandits import wire
-from structured_bandits.service.accounting import results_of_log
-from structured_bandits.service.store import all_events
+from structured_bandits.service.contract import all_events
+from structured_bandits.service.experiment.accounting import results_of_log
+from structured_bandits.service.running.chores import settle
+from structured_bandits.service.running.lifecycle import create, new_version
 
 #: Tables whose arms overlap, so that versions carry a part of each other.
 TABLES: tuple[dict[str, Any], ...] = (
@@ -76,14 +78,14 @@ class Clerked:
 
     def end(self) -> None:
         """Check the log against the books, and derive all decisions again."""
-        self.shop.owner.writer.write_now()
+        self.shop.registry.writer.write_now()
         for verdict in self.shop.verdicts():
             assert verdict.exit_code == 0, verdict
-        store = self.shop.owner.store
+        store = self.shop.registry.store
         for book, row in zip(self.books.versions, store.versions(), strict=True):
             version = next(v for v in self._served.versions if v.row.id == row.id)
-            windowed = book.terms.window is not None and version.life is not None
-            settled = version.life.settled_before if windowed and version.life else math.inf
+            windowed = book.terms.window is not None and version.state is not None
+            settled = version.state.settled_before if windowed and version.state else math.inf
             found = results_of_log(all_events(store, row.id), len(book.terms.arms), settled)
             self._same_totals(book, found.pulls, found.sums)
         self.shop.close()
@@ -100,7 +102,7 @@ class Clerked:
     def _call(self, judged: Judged, does: Callable[[Any], Any]) -> Answered:
         """Send a request; nothing may be recorded of one that is refused or known."""
         before = self._heads()
-        found = answered(lambda: does(self.shop.owner))  # it is written later
+        found = answered(lambda: does(self.shop.registry))  # it is written later
         assert found.status in judged.statuses, (found, judged)
         if found.status != 200 or not judged.changed:
             assert self._heads() == before, found
@@ -126,7 +128,7 @@ class Clerked:
         judged = book.judge_ask(n, available, key, defer)
         request = wire.Ask(n=n, available=None, key=key, defer=defer)
         request.available = None if available is None else list(available)
-        found = self._call(judged, lambda owner: owner.ask(NAME, request))
+        found = self._call(judged, lambda registry: registry.find(NAME).ask(request))
         if found.status != 200:
             return
         numbers = [self._number(book, each.id) for each in found.content.decisions]
@@ -182,7 +184,7 @@ class Clerked:
             wire.Reward(id=public, key=key, reward=reward)
             for (public, key), reward in zip(names, rewards, strict=True)
         ]
-        found = self._call(judged, lambda owner: owner.tell(NAME, listed))
+        found = self._call(judged, lambda registry: registry.find(NAME).tell(listed))
         if found.status == 200:
             assert [each.status for each in found.content.outcomes] == judged.said
             self.books.take_rewards(told)
@@ -197,7 +199,7 @@ class Clerked:
         if place is not None:
             judged = getattr(place[0], verb)(place[1])
         request = wire.Named(id=name[0], key=name[1])
-        found = self._call(judged, lambda owner: getattr(owner, verb)(NAME, request))
+        found = self._call(judged, lambda registry: getattr(registry.find(NAME), verb)(request))
         if found.status == 200:
             assert found.content.changed == judged.changed
 
@@ -209,11 +211,11 @@ class Clerked:
         self._send(lambda: self._hand_out(limit, key))
 
     def _hand_out(self, limit: int, key: str | None) -> None:
-        book, life = self.books.current, self._served.life
+        book, life = self.books.current, self._served.state
         refuted = life.fallen_at is not None and life.spec.fallback == "control"
         judged = book.judge_hand_out(limit, key, refuted)
         request = wire.HandOut(limit=limit, key=key)
-        found = self._call(judged, lambda owner: owner.hand_out(NAME, request))
+        found = self._call(judged, lambda registry: registry.find(NAME).hand_out(request))
         if found.status != 200:
             return
         number = self._number(book, found.content.id)
@@ -242,7 +244,7 @@ class Clerked:
         book = next(each for each in self.books.versions if each.uid == uid)
         judged = book.results(self._number(book, public), results, key)
         request = wire.BatchResults(**results._asdict(), key=key)
-        found = self._call(judged, lambda owner: owner.results(NAME, public, request))
+        found = self._call(judged, lambda registry: registry.find(NAME).results(public, request))
         if found.status == 200:
             assert found.content.changed == judged.changed
 
@@ -255,7 +257,7 @@ class Clerked:
     def _learn(self, results: Results, key: str) -> None:
         judged = self.books.learn(results, key)
         request = wire.Learn(**results._asdict(), key=key)
-        found = self._call(judged, lambda owner: owner.learn(NAME, request))
+        found = self._call(judged, lambda registry: registry.find(NAME).learn(request))
         if found.status == 200:
             assert found.content.changed == judged.changed
 
@@ -280,7 +282,7 @@ class Clerked:
     def _park(self, arm: int, parked: bool) -> None:
         judged = self.books.current.park(arm, parked)
         found = self._call(
-            judged, lambda owner: owner.park(NAME, wire.Park(arm=arm, parked=parked))
+            judged, lambda registry: registry.find(NAME).park(wire.Park(arm=arm, parked=parked))
         )
         if found.status == 200:
             assert found.content.changed == judged.changed
@@ -291,14 +293,14 @@ class Clerked:
 
     def _pause(self, paused: bool) -> None:
         judged = self.books.current.pause(paused)
-        found = self._call(judged, lambda owner: owner.pause(NAME, paused))
+        found = self._call(judged, lambda registry: registry.find(NAME).pause(paused))
         assert found.content.changed == judged.changed
 
     def _draw_create(self) -> None:
         """Create the same once more, which is known, or another, which is refused."""
         spec = self.spec if self.rng.random() < 0.5 else self._draw_spec()[0]
         judged = Judged() if spec == self.spec else Judged(frozenset({409}))
-        found = self._call(judged, lambda owner: owner.create(NAME, spec))
+        found = self._call(judged, lambda registry: create(registry, NAME, spec))
         if found.status == 200:
             assert not found.content.created
 
@@ -337,7 +339,7 @@ class Clerked:
             None if carry is None else (carry.up_to, carry.without),
         )
         judged = self.books.judge_version(key, asked, terms.arms)
-        found = self._call(judged, lambda owner: owner.new_version(NAME, request))
+        found = self._call(judged, lambda registry: new_version(registry.find(NAME), request))
         if found.status != 200:
             return
         assert (found.content.version, found.content.created) == (judged.said, judged.changed)
@@ -393,18 +395,18 @@ class Clerked:
     def _pass_time(self) -> None:
         self.shop.time.pass_by(self.rng.choice((0, 1, 20, WINDOW - 1, WINDOW, 400)))
         if self.rng.random() < 0.8:
-            while self.shop.owner.settle():
+            while settle(self.shop.registry):
                 pass
             for book in self.books.versions:
                 book.settle(self._now)
 
     def _write(self) -> None:
-        self.shop.owner.writer.write_now()
+        self.shop.registry.writer.write_now()
         self._keep()
 
     def _keep(self) -> None:
         """Remember what is on the disk."""
-        self.shop.owner.writer.write_now()
+        self.shop.registry.writer.write_now()
         self.kept = copy.deepcopy((self.books, self.seqs, self.spec))
 
     def _restart(self) -> None:
@@ -423,7 +425,7 @@ class Clerked:
 
     @property
     def _served(self) -> Any:
-        return self.shop.owner.find(NAME)
+        return self.shop.registry.find(NAME)
 
     @property
     def _now(self) -> int:
@@ -437,7 +439,7 @@ class Clerked:
     def _heads(self) -> list[tuple[str, int]]:
         """Return the number of the last row of each version."""
         return [
-            (each.uid, each.row.head if each.life is None else each.life.seq)
+            (each.uid, each.row.head if each.state is None else each.state.seq)
             for each in self._served.versions
         ]
 
@@ -453,7 +455,7 @@ class Clerked:
         versions = self._served.versions
         assert [each.uid for each in versions] == [each.uid for each in self.books.versions]
         for book, version in zip(self.books.versions, versions, strict=True):
-            life = version.life
+            life = version.state
             assert (life is None) == book.closed
             if life is None:
                 continue

@@ -19,6 +19,7 @@ from support.owned import Shop, Time
 from support.service_process import SHOP
 
 from structured_bandits import wire
+from structured_bandits.service.running.lifecycle import new_version
 
 PLANE = 'kind = "linear"\nfeatures = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]\nbounds = [0.0, 1.0]\n'
 EXPERIMENT = """truth = {parameter = [0.3, 0.6]}
@@ -258,10 +259,12 @@ def store_to_copy(folder: Path) -> str:
     shop.create(SHOP)
     shop.tell((shop.ask_one().id, 1.0))
     shop.call(
-        lambda owner: owner.new_version("shop", wire.NewVersion(spec={**SHOP, "horizon": 99}))
+        lambda registry: new_version(
+            registry.find("shop"), wire.NewVersion(spec={**SHOP, "horizon": 99})
+        )
     )
-    _, token = shop.owner.add_token("me", "admin", None)
-    shop.owner.writer.write_now()
+    _, token = shop.registry.add_token("me", "admin", None)
+    shop.registry.writer.write_now()
     shop.close()
     return token.id
 

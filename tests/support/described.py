@@ -29,12 +29,12 @@ from schemathesis.specs.openapi.checks import (
 from support.owned import TABLE, Time, in_memory
 from support.serving import serving
 
-from structured_bandits.service.api import application
-from structured_bandits.service.endpoints import ENDPOINTS
-from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.openapi import description
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.http.api import application
+from structured_bandits.service.http.endpoints import ENDPOINTS
+from structured_bandits.service.http.openapi import description
+from structured_bandits.service.http.trusted_hosts import Hosts
+from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.store.sqlite import SqliteStore
 
 LABELS = [endpoint.label.replace(" ", "_") for endpoint in ENDPOINTS]
 TAKING = [  # with which something can be wrong
@@ -83,8 +83,8 @@ def operations() -> dict[str, Any]:
 class Described:
     """A running service, its description, and what is known of it so far."""
 
-    def __init__(self, owner: Owner, address: str) -> None:
-        self.owner = owner
+    def __init__(self, registry: Registry, address: str) -> None:
+        self.registry = registry
         self.address = address
         self.session = requests.Session()
         self.operations = operations()
@@ -109,10 +109,10 @@ class Described:
     def heads(self) -> dict[str, Any]:
         """Return how far everything has come: nothing may go on for a request that is refused."""
         found: dict[str, Any] = {
-            name: [(v.uid, v.row.head if v.life is None else v.life.seq) for v in served.versions]
-            for name, served in self.owner.served.items()
+            name: [(v.uid, v.row.head if v.state is None else v.state.seq) for v in served.versions]
+            for name, served in self.registry.experiments.items()
         }
-        return found | {"tokens": [(each.id, each.revoked_at) for each in self.owner.tokens]}
+        return found | {"tokens": [(each.id, each.revoked_at) for each in self.registry.tokens]}
 
     def send(self, case: Any, label: str) -> None:
         """Send a request, and check the answer."""
@@ -134,7 +134,8 @@ class Described:
         known = {
             "name": (*("plain",) * 3, *NAMES) if "batch" in path else (*NAMES[:2] * 3, *NAMES),
             "batch": self.batches[-5:],
-            "token": [token.id for token in self.owner.tokens if token.name != "tests"] or ["none"],
+            "token": [token.id for token in self.registry.tokens if token.name != "tests"]
+            or ["none"],
         }
         for key in path:
             path[key] = draw(st.sampled_from((*known[key], path[key])))
@@ -185,13 +186,13 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
 def described() -> Iterator[Described]:
     """Run a service with two experiments."""
     with in_memory() as folder:
-        owner = Owner(SqliteStore(folder / "bandits.db"), Time().clock())
-        owner.open()
+        registry = Registry(SqliteStore(folder / "bandits.db"), Time().clock())
+        registry.open()
         try:
-            with serving(application(owner, Hosts("127.0.0.1"))) as address:
-                yield Described(owner, address)
+            with serving(application(registry, Hosts("127.0.0.1"))) as address:
+                yield Described(registry, address)
         finally:
-            owner.close()
+            registry.close()
 
 
 def call_often(running: Described, label: str, examples: int, number: int, wrong: bool) -> None:

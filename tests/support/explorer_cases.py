@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from support.asgi import Reply, request
 
 import structured_bandits as sb
-from structured_bandits.service.explorer.command import explorer_app
+from structured_bandits.service.ui.explorer.command import explorer_app
 
 SHOP = sb.FiniteStructure(  # the table of README
     [[0.12, 0.04, 0.08, 0.05], [0.03, 0.11, 0.08, 0.02], [0.02, 0.03, 0.07, 0.14]],

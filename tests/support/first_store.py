@@ -16,6 +16,7 @@ from support.owned import NAME, Shop, in_memory
 from support.told_life import SPEC, play, snapshot
 
 from structured_bandits import wire
+from structured_bandits.service.running.lifecycle import new_version
 
 DATA = Path(__file__).parents[1] / "service" / "data"
 STORE, SAYS = DATA / "first_store.db", DATA / "first_store.json"
@@ -35,19 +36,19 @@ def build(folder: Path) -> Path:
     play(shop, 3)
     shop.ask(key="of the first version")
     request = wire.NewVersion(spec={**SPEC, "policy": {"kind": "SUCB"}}, key="a change")
-    shop.call(lambda owner: owner.new_version(NAME, request))
-    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="cocoa")))
+    shop.call(lambda registry: new_version(registry.find(NAME), request))
+    shop.call(lambda registry: registry.find(NAME).park(wire.Park(arm="cocoa")))
     play(shop, 3, 1.0)
     snapshot(shop)
-    batch = shop.call(lambda owner: owner.hand_out(NAME, wire.HandOut(limit=1))).content
+    batch = shop.call(lambda registry: registry.find(NAME).hand_out(wire.HandOut(limit=1))).content
     results = wire.BatchResults(
         pulls=batch.pulls, sums=[0.5 * each for each in batch.pulls], key="p"
     )
-    shop.call(lambda owner: owner.results(NAME, batch.id, results))
+    shop.call(lambda registry: registry.find(NAME).results(batch.id, results))
     shop.ask(key="a visitor")
     play(shop, 2, 0.25)
     play_windowed(shop)
-    shop.call(lambda owner: owner.add_token("a reader", "read", [NAME]))
+    shop.call(lambda registry: registry.add_token("a reader", "read", [NAME]))
     shop.drop()
     return shop.path
 
@@ -73,17 +74,17 @@ def said(shop: Shop) -> dict[str, Any]:
     """Return what a store says, as far as it follows from its rows alone."""
     found: dict[str, Any] = {}
     for name in (NAME, WINDOWED):
-        served = shop.owner.find(name)
+        served = shop.registry.find(name)
         found[name] = [
             None
-            if version.life is None
+            if version.state is None
             else {
-                "pulls": version.life.agent.pulls.tolist(),
-                "sums": version.life.agent.sums.tolist(),
-                "out": [list(each[:2]) for each in version.life.agent.pending],
-                "held": [list(each) for each in version.life.held.items()],
-                "parked": sorted(version.life.agent.parked),
-                "retired": version.life.retired,
+                "pulls": version.state.agent.pulls.tolist(),
+                "sums": version.state.agent.sums.tolist(),
+                "out": [list(each[:2]) for each in version.state.agent.pending],
+                "held": [list(each) for each in version.state.held.items()],
+                "parked": sorted(version.state.agent.parked),
+                "retired": version.state.retired,
             }
             for version in served.versions
         ]

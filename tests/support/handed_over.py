@@ -15,9 +15,12 @@ from support.bare_life import BareLife
 from support.owned import Shop
 
 from structured_bandits import wire
-from structured_bandits.service.copies import back_up, bring_back
-from structured_bandits.service.events import CANCEL, EXPIRE, LATE, TELL, Event
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.experiment.judging import judge
+from structured_bandits.service.rows import CANCEL, EXPIRE, LATE, TELL, Event
+from structured_bandits.service.running.lifecycle import new_version
+from structured_bandits.service.running.restoring import bring_back
+from structured_bandits.service.store.backups import back_up
+from structured_bandits.service.store.sqlite import SqliteStore
 
 MODELS = [[0.5, 0.3], [0.3, 0.5]]
 SPEC: dict[str, Any] = {
@@ -64,7 +67,10 @@ def hand_over(shop: Shop, names: Sequence[str], way: str) -> None:
         if way == "up to a row":
             more = {"carry": wire.Carry(up_to=shop.life(name).seq)}
         request = wire.NewVersion(spec=LONGER, **more)
-        assert shop.call(lambda owner, n=name, r=request: owner.new_version(n, r)).status == 200
+        assert (
+            shop.call(lambda registry, n=name, r=request: new_version(registry.find(n), r)).status
+            == 200
+        )
 
 
 def lives_handed_over(
@@ -132,10 +138,10 @@ def life_with_late_failures(number: int, rounds: int) -> BareLife:
         at = int(1000 * one.now)
         due = [(decision, reward) for time, decision, reward in coming if time <= one.now]
         coming = [each for each in coming if each[0] > one.now]
-        one.life.tell(one.life.judge(due, past), at)
-        while one.life.settle(at):
+        one.state.tell(judge(one.state, due, past), at)
+        while one.state.settle(at):
             pass
-        past.note(one.life.take_fresh())
+        past.note(one.state.take_fresh())
         for decision, choice in one.ask(10):
             reward = float(rng.random() < MODELS[0][choice.arm])
             coming.append((one.now + (60.0 if reward else 10_800.0), decision, reward))

@@ -15,11 +15,12 @@ from support.bare_life import NoPast
 from support.service_process import MEANS, SHOP, Client, ServiceProcess
 from support.siege import Findings
 
-from structured_bandits.service.choosing import Wanted
-from structured_bandits.service.life import Life
-from structured_bandits.service.replay import code_here
-from structured_bandits.service.saved_life import saved_content
-from structured_bandits.service.spec import build_spec
+from structured_bandits.service.experiment.choosing import Wanted
+from structured_bandits.service.experiment.experiment_state import ExperimentState
+from structured_bandits.service.experiment.judging import judge
+from structured_bandits.service.experiment.replay import code_here
+from structured_bandits.service.experiment.saved_state import saved_content
+from structured_bandits.service.experiment.spec import build_spec
 
 SHOPS = "/v1/experiments/shop"
 AT_ONCE = 200  # decisions that a client has out
@@ -125,16 +126,16 @@ def live(seed: int, right: bool) -> tuple[bool, bool]:
             "alarm": {"level": LEVEL, "fallback": "none"},
         }
     )
-    life, rows = Life(spec, "0123456789ab"), []
+    life, rows = ExperimentState(spec, "0123456789ab"), []
     life.start({"code": code_here()}, 1)
     for at in range(1, PULLS + 1):
         asked = life.ask(Wanted(1, None, None, defer=False), at)
         reward = float(rng.random() < truth[asked.arm])
-        life.tell(life.judge([(asked.decision or 0, reward)], NoPast()), at)
+        life.tell(judge(life, [(asked.decision or 0, reward)], NoPast()), at)
         rows += life.take_fresh()
         if life.refuted:
             break
-    again = Life(spec, "0123456789ab")
+    again = ExperimentState(spec, "0123456789ab")
     for row in rows:
         again.replay(row, derive=True)
     return life.refuted, saved_content(again) == saved_content(life)

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from structured_bandits import wire
-from structured_bandits.service.clock import Clock
-from structured_bandits.service.life import Life
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.problems import problem_of
-from structured_bandits.service.replay import Verdict, verify
-from structured_bandits.service.served import spec_of
-from structured_bandits.service.sqlite import SqliteStore
-from structured_bandits.service.store import Store
+from structured_bandits.service.contract import Store
+from structured_bandits.service.experiment.experiment_state import ExperimentState
+from structured_bandits.service.experiment.replay import LogVerdict, spec_of, verify
+from structured_bandits.service.http.problems import problem_of
+from structured_bandits.service.running.chores import settle
+from structured_bandits.service.running.lifecycle import create
+from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.running.trusted_clock import TrustedClock
+from structured_bandits.service.store.sqlite import SqliteStore
 
 NAME = "shop"
 BEGIN = 1_700_000_000.0  # seconds since 1970
@@ -35,9 +36,9 @@ class Time:
         self.wall += seconds
         self.stopwatch += seconds
 
-    def clock(self) -> Clock:
+    def clock(self) -> TrustedClock:
         """Return a clock of the service that shows this time."""
-        return Clock(lambda: self.wall, lambda: self.stopwatch)
+        return TrustedClock(lambda: self.wall, lambda: self.stopwatch)
 
 
 @contextmanager
@@ -82,36 +83,36 @@ class Shop:
 
     def begin(self) -> None:
         """Start an owner."""
-        self.owner = Owner(self.make(), self.time.clock())
-        self.owner.open()
+        self.registry = Registry(self.make(), self.time.clock())
+        self.registry.open()
 
     def close(self) -> None:
         """End it in order: snapshots are saved."""
-        self.owner.close()
+        self.registry.close()
 
     def drop(self) -> None:
         """End it as a loss of power would: what was not committed is gone, nothing is saved."""
-        self.owner.writer.close()
-        self.owner.store.close()
+        self.registry.writer.close()
+        self.registry.store.close()
 
     def restart(self, in_order: bool = True) -> None:
         """End it and start it again."""
         (self.close if in_order else self.drop)()
         self.begin()
 
-    def call(self, does: Callable[[Owner], Any]) -> Answered:
+    def call(self, does: Callable[[Registry], Any]) -> Answered:
         """Let a command be done and written, like a request over HTTP."""
-        found = answered(lambda: does(self.owner))
-        self.owner.writer.write_now()
+        found = answered(lambda: does(self.registry))
+        self.registry.writer.write_now()
         return found
 
     def create(self, spec: dict[str, Any], name: str = NAME) -> Answered:
         """Create an experiment."""
-        return self.call(lambda owner: owner.create(name, spec))
+        return self.call(lambda registry: create(registry, name, spec))
 
     def ask(self, name: str = NAME, **request: Any) -> Answered:
         """Ask for decisions."""
-        return self.call(lambda owner: owner.ask(name, wire.Ask(**request)))
+        return self.call(lambda registry: registry.find(name).ask(wire.Ask(**request)))
 
     def ask_one(self, name: str = NAME, **request: Any) -> wire.Decision:
         """Ask for one decision, which must succeed."""
@@ -121,21 +122,21 @@ class Shop:
     def tell(self, *rewards: tuple[str, float], name: str = NAME) -> Answered:
         """Tell rewards by id."""
         listed = [wire.Reward(id=each, reward=reward) for each, reward in rewards]
-        return self.call(lambda owner: owner.tell(name, listed))
+        return self.call(lambda registry: registry.find(name).tell(listed))
 
     def settle(self) -> None:
         """Close the windows whose time has come."""
-        while self.owner.settle():
+        while settle(self.registry):
             pass
-        self.owner.writer.write_now()
+        self.registry.writer.write_now()
 
-    def life(self, name: str = NAME) -> Life:
+    def life(self, name: str = NAME) -> ExperimentState:
         """The state of the version that is asked."""
-        return self.owner.find(name).life
+        return self.registry.find(name).state
 
-    def verdicts(self, decisions: bool = True) -> list[Verdict]:
+    def verdicts(self, decisions: bool = True) -> list[LogVerdict]:
         """Check the logs of all versions."""
-        store = self.owner.store
+        store = self.registry.store
         rows = store.versions()
         return [verify(store, row, spec_of(store, row), decisions) for row in rows]
 

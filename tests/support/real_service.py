@@ -16,11 +16,11 @@ from typing import Any
 import uvicorn
 from support.naive_service import DRINKS, Running, naive_service
 
-from structured_bandits.service.api import application
-from structured_bandits.service.hosts import Hosts
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.server import Address, listen
-from structured_bandits.service.sqlite import SqliteStore
+from structured_bandits.service.http.api import application
+from structured_bandits.service.http.trusted_hosts import Hosts
+from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.server import ListenAddress, listen
+from structured_bandits.service.store.sqlite import SqliteStore
 
 POLICIES: dict[str, dict[str, Any]] = {
     "SUCB": {"kind": "SUCB", "alpha": 0.5},
@@ -32,12 +32,12 @@ POLICIES: dict[str, dict[str, Any]] = {
 def real_service() -> Iterator[Running]:
     """Run the service."""
     with tempfile.TemporaryDirectory() as folder:
-        owner = Owner(SqliteStore(Path(folder) / "bandits.db"))
-        owner.open()
-        app = application(owner, Hosts("127.0.0.1"))
+        registry = Registry(SqliteStore(Path(folder) / "bandits.db"))
+        registry.open()
+        app = application(registry, Hosts("127.0.0.1"))
         config = uvicorn.Config(app, log_config=None, lifespan="off", access_log=False)
         server = uvicorn.Server(config)
-        listening = listen(Address(port=0))
+        listening = listen(ListenAddress(port=0))
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))
         thread.start()
         port, numbers = listening.getsockname()[1], count()
@@ -50,7 +50,7 @@ def real_service() -> Iterator[Running]:
             server.should_exit = True
             thread.join()
             listening.close()
-            owner.close()
+            registry.close()
 
 
 #: Services that keep the same contract.

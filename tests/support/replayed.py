@@ -17,10 +17,11 @@ from support.owned import NAME, Shop, in_memory
 from structured_bandits import wire
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.policies.base import POLICIES
-from structured_bandits.service.life import Life
-from structured_bandits.service.saved_life import saved_content
-from structured_bandits.service.spec import build_spec
-from structured_bandits.service.store import all_events
+from structured_bandits.service.contract import all_events
+from structured_bandits.service.experiment.experiment_state import ExperimentState
+from structured_bandits.service.experiment.saved_state import saved_content
+from structured_bandits.service.experiment.spec import build_spec
+from structured_bandits.service.running.lifecycle import new_version
 from structured_bandits.structures.files.toml import KINDS
 
 ROWS = [[0.75, 0.25, 0.5], [0.25, 0.75, 0.5], [0.5, 0.25, 0.875]]
@@ -129,16 +130,16 @@ class Replayed:
 
     def end(self) -> set[str]:
         """Derive all decisions again; what the whole log leads to is what is running."""
-        self.shop.owner.writer.write_now()
+        self.shop.registry.writer.write_now()
         verdicts = self.shop.verdicts()
         assert all(verdict.exit_code == 0 for verdict in verdicts), verdicts
-        store = self.shop.owner.store
-        for version in self.shop.owner.find(NAME).versions:
-            if version.life is not None:
-                fresh = Life(version.life.spec, version.uid)
+        store = self.shop.registry.store
+        for version in self.shop.registry.find(NAME).versions:
+            if version.state is not None:
+                fresh = ExperimentState(version.state.spec, version.uid)
                 for event in all_events(store, version.row.id):
                     fresh.replay(event, derive=True)
-                assert encoded(saved_content(fresh)) == encoded(saved_content(version.life))
+                assert encoded(saved_content(fresh)) == encoded(saved_content(version.state))
         rows = [each for row in store.versions() for each in all_events(store, row.id)]
         self.shop.close()
         return {each.kind for each in rows}
@@ -173,12 +174,12 @@ class Replayed:
     def _named(self, verb: str) -> None:
         if self.out:
             request = wire.Named(id=self.rng.choice(self.out)[0])
-            found = self.shop.call(lambda owner: getattr(owner, verb)(NAME, request))
+            found = self.shop.call(lambda registry: getattr(registry.find(NAME), verb)(request))
             assert found.status in (200, 409)
 
     def _batch(self) -> None:
         request = wire.HandOut(limit=self.rng.choice((1, 7, 40)))
-        found = self.shop.call(lambda owner: owner.hand_out(NAME, request))
+        found = self.shop.call(lambda registry: registry.find(NAME).hand_out(request))
         if found.status == 200:
             self.batches.append((found.content.id, found.content.pulls))
 
@@ -191,12 +192,15 @@ class Replayed:
         if any(rest):
             self.batches.append((public, rest))
         request = wire.BatchResults(**self._drawn(part), key=f"part {self.rng.random()}")
-        assert self.shop.call(lambda owner: owner.results(NAME, public, request)).status == 200
+        assert (
+            self.shop.call(lambda registry: registry.find(NAME).results(public, request)).status
+            == 200
+        )
 
     def _learn(self) -> None:
         pulls = [self.rng.randint(0, 9) for _ in self.truth]
         request = wire.Learn(**self._drawn(pulls), key=f"log {self.rng.random()}")
-        assert self.shop.call(lambda owner: owner.learn(NAME, request)).status == 200
+        assert self.shop.call(lambda registry: registry.find(NAME).learn(request)).status == 200
 
     def _drawn(self, pulls: list[int]) -> dict[str, Any]:
         sums = [
@@ -206,38 +210,43 @@ class Replayed:
 
     def _park(self) -> None:
         request = wire.Park(arm=self.rng.randrange(len(self.truth)), parked=self.rng.random() < 0.5)
-        assert self.shop.call(lambda owner: owner.park(NAME, request)).status in (200, 409)
+        assert self.shop.call(lambda registry: registry.find(NAME).park(request)).status in (
+            200,
+            409,
+        )
 
     def _pause(self) -> None:
         paused = not self.shop.life().paused
-        assert self.shop.call(lambda owner: owner.pause(NAME, paused)).status == 200
+        assert self.shop.call(lambda registry: registry.find(NAME).pause(paused)).status == 200
 
     def _version(self) -> None:
         carry = self.rng.choice((wire.Carry(), wire.Carry(up_to=10), None))
         request = wire.NewVersion(spec={**self.spec, **self._draw_rest()}, carry=carry)
-        assert self.shop.call(lambda owner: owner.new_version(NAME, request)).status == 200
+        assert (
+            self.shop.call(lambda registry: new_version(registry.find(NAME), request)).status == 200
+        )
 
     def _wait(self) -> None:
         self.shop.time.pass_by(self.rng.choice((1, 30, 61)))
         self.shop.settle()
 
     def _snapshot(self) -> None:
-        owner = self.shop.owner
-        owner._snapshot(owner.find(NAME).current)
-        owner.writer.write_now()
+        registry = self.shop.registry
+        registry._snapshot(registry.find(NAME).current)
+        registry.writer.write_now()
 
     def _restart(self) -> None:
         before = self._states()
         self.shop.restart(in_order=self.rng.random() < 0.4)
-        assert self.shop.owner.find(NAME).warnings == []
+        assert self.shop.registry.find(NAME).warnings == []
         assert self._states() == before
 
     def _states(self) -> list[bytes]:
         """Return all versions as they would be saved, but for the rows that a restart adds."""
         found = []
-        for version in self.shop.owner.find(NAME).versions:
-            if version.life is not None:
-                content = saved_content(version.life)
+        for version in self.shop.registry.find(NAME).versions:
+            if version.state is not None:
+                content = saved_content(version.state)
                 found.append(encoded({**content, "seq": 0, "at": 0, "chain": ""}))
         return found
 

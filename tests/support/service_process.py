@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import structured_bandits
-from structured_bandits.service.checking import check_store
-from structured_bandits.service.replay import Verdict
+from structured_bandits.service.experiment.replay import LogVerdict
 from structured_bandits.service.server import open_store
+from structured_bandits.service.store.checking import check_store
 
 SOURCES = str(Path(structured_bandits.__file__).parents[1])
 PATIENCE = 300.0  # seconds in which a process must answer or end; usually one is enough
@@ -217,7 +217,7 @@ class ServiceProcess:
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[LogVerdict]:
         """Check the whole log: its chain, its accounting and every decision."""
         store = open_store(self.store, readonly=True)
         try:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from structured_bandits.service.auth import Tokens, new_token
-from structured_bandits.service.events import Event
-from structured_bandits.service.problems import Conflict, NotFound
+from structured_bandits.service.refusals import Conflict, NotFound
+from structured_bandits.service.rows import Event
+from structured_bandits.service.running.tokens import Tokens, new_token
 from structured_bandits.wire import (
     Alarm,
     ArmView,

@@ -31,8 +31,8 @@ def play(shop: Shop, rounds: int, reward: float = 0.5) -> None:
 
 def snapshot(shop: Shop) -> None:
     """Save the state as an orderly end would."""
-    shop.owner._snapshot(shop.owner.find(NAME).current)
-    shop.owner.writer.write_now()
+    shop.registry._snapshot(shop.registry.find(NAME).current)
+    shop.registry.writer.write_now()
 
 
 def live(folder: Path) -> Path:
@@ -45,20 +45,20 @@ def live(folder: Path) -> Path:
     play(shop, 3)
     shop.ask(key="a visitor")
     snapshot(shop)
-    shop.call(lambda owner: owner.park(NAME, wire.Park(arm="cocoa")))
+    shop.call(lambda registry: registry.find(NAME).park(wire.Park(arm="cocoa")))
     play(shop, 3, 1.0)
     snapshot(shop)
     first = shop.ask_one()
-    shop.call(lambda owner: owner.cancel(NAME, wire.Named(id=first.id)))
+    shop.call(lambda registry: registry.find(NAME).cancel(wire.Named(id=first.id)))
     learned = wire.Learn(pulls=[2, 1, 0], sums=[1.0, 0.5, 0.0], key="a log")
-    shop.call(lambda owner: owner.learn(NAME, learned))
-    batch = shop.call(lambda owner: owner.hand_out(NAME, wire.HandOut(limit=5))).content
+    shop.call(lambda registry: registry.find(NAME).learn(learned))
+    batch = shop.call(lambda registry: registry.find(NAME).hand_out(wire.HandOut(limit=5))).content
     sums = [0.5 * pulls for pulls in batch.pulls]
     results = wire.BatchResults(pulls=batch.pulls, sums=sums, key="a part")
-    shop.call(lambda owner: owner.results(NAME, batch.id, results))
-    shop.call(lambda owner: owner.pause(NAME, True))
+    shop.call(lambda registry: registry.find(NAME).results(batch.id, results))
+    shop.call(lambda registry: registry.find(NAME).pause(True))
     shop.ask(key="in the pause")
-    shop.call(lambda owner: owner.pause(NAME, False))
+    shop.call(lambda registry: registry.find(NAME).pause(False))
     play(shop, 4, 0.25)
     shop.drop()
     return whole(shop.path)

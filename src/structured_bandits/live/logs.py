@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +19,13 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.checks import checked_count, checked_number
 from structured_bandits.errors import FileFormatError, ParameterError, RewardError
-from structured_bandits.live.results import Range, check_square, check_sum, checked_reward
+from structured_bandits.live.results import (
+    LARGEST_REWARD,
+    Range,
+    check_square,
+    check_sum,
+    checked_reward,
+)
 from structured_bandits.protocol import Outcome
 from structured_bandits.structures.base import shortened
 from structured_bandits.structures.files.csv import check_commas, is_number, read_lines
@@ -29,6 +35,7 @@ ACCEPTED = (
     "if they are known (rows of sums)"
 )
 KNOWN = ("arm", "reward", "pulls", "sum", "sums", "squares")
+NUMBERS = "biuf"  # the kinds of NumPy's types that are plain numbers
 MISSING = ("NAType", "NaTType")  # what data frames have in empty cells, besides None and nan
 
 
@@ -64,6 +71,17 @@ class _Columns(NamedTuple):
 
 def read_log(log: Any, names: Sequence[str], allowed: Range) -> Log:
     """Read a log of rewards in a range, of arms with these names."""
+    if callable(
+        getattr(type(log), "collect", None)
+    ):  # a lazy frame warns where its columns are asked
+        raise ParameterError(
+            f"learn: got a {type(log).__name__}, whose rows are not there yet; call its collect() first"
+        )
+    if isinstance(log, Mapping):
+        raise ParameterError(
+            f"learn: got {type(log).__name__} alone; expected pulls and sums of each arm, or a log: a "
+            "data frame, as pandas.DataFrame makes of it, or the path of a CSV file"
+        )
     if hasattr(log, "columns"):
         columns = _frame_columns(log)
     elif isinstance(log, (str, os.PathLike)):
@@ -80,7 +98,11 @@ def read_log(log: Any, names: Sequence[str], allowed: Range) -> Log:
 def _frame_columns(frame: Any) -> _Columns:
     labels = getattr(frame, "column_names", frame.columns)  # Arrow's columns are no names
     chosen = _chosen("the log", list(map(str, labels)))
-    values = {name: _list(frame[labels[place]]) for name, place in chosen.items()}
+    cells = {name: frame[labels[place]] for name, place in chosen.items()}
+    values = {
+        name: _numbers(column) if name == "reward" else _list(column)
+        for name, column in cells.items()
+    }
     return _Columns(values, lambda row: f"the log, row {row} (counted from 0)")
 
 
@@ -97,8 +119,9 @@ def _file_columns(path: str | os.PathLike[str]) -> _Columns:
                 f"{path}, line {line}: {len(row)} cells where the header has {len(header)}"
             )
     values: dict[str, Sequence[Any]] = {
-        name: [row[place] if name == "arm" else _value(row[place]) for _, row in rows]
+        name: cells if name == "arm" else _values(cells)
         for name, place in chosen.items()
+        if (cells := [row[place] for _, row in rows]) is not None
     }
     return _Columns(values, lambda row: f"{path}, line {rows[row][0]}")
 
@@ -120,20 +143,56 @@ def _chosen(place: str, labels: Sequence[str]) -> dict[str, int]:
 def _rewards(columns: _Columns, names: Sequence[str], allowed: Range) -> Log:
     """Add up rows of one pull each."""
     find = _Finder(names)
+    arms, rewards = columns.values["arm"], columns.values["reward"]
+    index, values = _plain_arms(arms, find), _plain_rewards(rewards, allowed)
+    if index is None or values is None or len(index) != len(values):
+        index, values = _checked_rows(columns, find, allowed)
+    pulls, sums, squares = np.zeros(len(names), np.int64), *np.zeros((2, len(names)))
+    np.add.at(pulls, index, 1)
+    np.add.at(sums, index, values)
+    np.add.at(squares, index, values * values)
+    return Log(pulls, sums, squares, len(index))
+
+
+def _plain_arms(cells: Sequence[Any], find: _Finder) -> Ints | None:
+    """Return the arm of each row; None if the rows have to be looked at one by one."""
+    kinds = set(map(type, cells))
+    if len(kinds) != 1 or not kinds <= {str, int, float}:  # others may be equal and mean two arms
+        return None
+    different = set(cells)
+    if 0.0 in different and float in kinds and np.signbit(cells).any():  # and so may 0.0 and -0.0
+        return None
+    try:
+        arms = {cell: find(cell) for cell in different}
+    except ParameterError:
+        return None
+    return np.fromiter(map(arms.__getitem__, cells), np.int64, len(cells))
+
+
+def _plain_rewards(cells: Sequence[Any], allowed: Range) -> Floats | None:
+    """Return the rewards as numbers; None if some are not in the range, or are no plain numbers."""
+    try:
+        column = np.asarray(cells)
+    except ValueError:  # lists in cells
+        return None
+    if column.ndim != 1 or column.dtype.kind not in NUMBERS:
+        return None
+    values: Floats = column.astype(np.float64)
+    low, high = max(allowed[0], -LARGEST_REWARD), min(allowed[1], LARGEST_REWARD)
+    return values if bool(((low <= values) & (values <= high)).all()) else None
+
+
+def _checked_rows(columns: _Columns, find: _Finder, allowed: Range) -> tuple[Ints, Floats]:
+    """Return arms and rewards, row by row; raises for the first row that is wrong."""
     arms, rewards = [], []
-    cells = zip(columns.values["arm"], columns.values["reward"], strict=True)
+    cells = zip(columns.values["arm"], _list(columns.values["reward"]), strict=True)
     for row, (arm, reward) in enumerate(cells):
         try:
             arms.append(find(arm))
             rewards.append(checked_reward(_filled("reward", reward), allowed))
         except (ParameterError, RewardError) as error:
             raise FileFormatError(f"{columns.place(row)}: {error}") from None
-    pulls, sums, squares = np.zeros(len(names), np.int64), *np.zeros((2, len(names)))
-    index, values = np.array(arms, np.int64), np.array(rewards, np.float64)
-    np.add.at(pulls, index, 1)
-    np.add.at(sums, index, values)
-    np.add.at(squares, index, values * values)
-    return Log(pulls, sums, squares, len(arms))
+    return np.array(arms, np.int64), np.array(rewards, np.float64)
 
 
 def _sums(columns: _Columns, names: Sequence[str], allowed: Range) -> Log:
@@ -195,9 +254,27 @@ def _filled(name: str, value: Any) -> Any:
     return value
 
 
+def _values(texts: Sequence[str]) -> list[Any]:
+    """Return the numbers that texts are, or the texts."""
+    whole = "".join(texts)
+    if whole.isascii() and "_" not in whole:  # what `is_number` asks of each
+        try:
+            return list(map(float, texts))
+        except ValueError:
+            pass
+    return list(map(_value, texts))
+
+
 def _value(text: str) -> Any:
     """Return the number that a text is, or the text, which is refused where numbers are wanted."""
     return float(text) if is_number(text) else text
+
+
+def _numbers(column: Any) -> Sequence[Any]:
+    """Return a column as an array if it holds plain numbers of NumPy, else its cells."""
+    kind = getattr(column, "dtype", None)
+    plain = isinstance(kind, np.dtype) and kind.kind in NUMBERS
+    return np.asarray(column) if plain else _list(column)  # type: ignore[return-value]
 
 
 def _list(column: Any) -> Sequence[Any]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.live.remote.agent import RemoteAgent
+from structured_bandits.service.client.remote_agent import RemoteAgent
 
 PER_SECOND = 25.0  # customers of each experiment
 AT_ONCE = 8  # rewards that may be out, besides those of a window

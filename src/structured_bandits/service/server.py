@@ -15,18 +15,20 @@ from typing import Any
 
 from structured_bandits.errors import MissingExtraError, ParameterError
 from structured_bandits.extras import needs
-from structured_bandits.service.api import application, require
-from structured_bandits.service.explorer.routes import Frame, explorer_routes
-from structured_bandits.service.for_pages import OwnerForPages
-from structured_bandits.service.hosts import Hosts, Proxies, check_exposure
-from structured_bandits.service.logs import log
-from structured_bandits.service.owner import Owner
-from structured_bandits.service.pages.routes import bar, page_routes, refusal
-from structured_bandits.service.patience import ImpatientProtocol
-from structured_bandits.service.problems import Conflict
-from structured_bandits.service.served import Served
-from structured_bandits.service.sqlite import SqliteStore
-from structured_bandits.service.store import OwnedElsewhereError, Store
+from structured_bandits.service.contract import OwnedElsewhereError, Store
+from structured_bandits.service.http.api import application, require
+from structured_bandits.service.http.slow_clients import SlowClientProtocol
+from structured_bandits.service.http.trusted_hosts import Hosts, Proxies, check_exposure
+from structured_bandits.service.json_logs import log
+from structured_bandits.service.refusals import Conflict
+from structured_bandits.service.running.chores import do_chores
+from structured_bandits.service.running.lifecycle import create, new_version
+from structured_bandits.service.running.registry import Registry
+from structured_bandits.service.running.running_experiment import RunningExperiment
+from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.ui.explorer.routes import Frame, explorer_routes
+from structured_bandits.service.ui.pages.registry_for_pages import RegistryForPages
+from structured_bandits.service.ui.pages.routes import bar, page_routes, refusal
 from structured_bandits.structures.base import Structure
 from structured_bandits.wire import Carry, NewVersion
 
@@ -41,7 +43,7 @@ BACKLOG = 2048
 
 
 @dataclass(frozen=True)
-class Address:
+class ListenAddress:
     """Where to listen, and for whom."""
 
     host: str = "127.0.0.1"
@@ -55,14 +57,17 @@ class Address:
 def open_store(where: str, readonly: bool = False) -> Store:
     """Return the store with a name: a file, or the address of a PostgreSQL database."""
     if where.startswith(("postgresql://", "postgres://")):
-        from structured_bandits.service.postgres import PostgresStore
+        from structured_bandits.service.store.postgres import PostgresStore
 
         return PostgresStore(where, readonly)
     return SqliteStore(Path(where), readonly)
 
 
 def begin_experiments(
-    owner: Owner, specs: Sequence[tuple[str, dict[str, Any]]], update: bool, fresh: bool = False
+    registry: Registry,
+    specs: Sequence[tuple[str, dict[str, Any]]],
+    update: bool,
+    fresh: bool = False,
 ) -> list[str]:
     """Create the experiments of files, or with `update` new versions; return what was done.
 
@@ -71,7 +76,7 @@ def begin_experiments(
     made = set()
     for name, plain in specs:
         try:
-            created = owner.create(name, plain)
+            created = create(registry, name, plain)
         except Conflict:
             if not update:
                 raise ParameterError(
@@ -79,23 +84,26 @@ def begin_experiments(
                     "make a new version that begins with all its rewards, or rename the file."
                 ) from None
             carry = None if fresh else Carry()
-            created = owner.new_version(name, NewVersion(spec=plain, carry=carry))
+            created = new_version(registry.find(name), NewVersion(spec=plain, carry=carry))
         if created.created:
             made.add(name)
-    owner.writer.write_now()
-    return [_line(served, served.name in made) for served in owner.served.values()]
+    registry.writer.write_now()
+    return [_line(each, each.name in made) for each in registry.experiments.values()]
 
 
-def _line(served: Served, made: bool) -> str:
+def _line(experiment: RunningExperiment, made: bool) -> str:
     """Return how an experiment begins, and whether it does so in trouble."""
-    life = served.life
-    line = f"{served.name}: version {served.current.row.number} {'created' if made else 'goes on'}"
-    if made and life.fallen_at is not None:
-        line += f", but the {life.agent.rewards:,} rewards that it begins with refute its structure"
+    state = experiment.state
+    begins = "created" if made else "goes on"
+    line = f"{experiment.name}: version {experiment.current.row.number} {begins}"
+    if made and state.fallen_at is not None:
+        line += (
+            f", but the {state.agent.rewards:,} rewards that it begins with refute its structure"
+        )
     return line
 
 
-def listen(address: Address) -> socket.socket:
+def listen(address: ListenAddress) -> socket.socket:
     """Return a socket that listens; raises ParameterError if that is not possible."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # asyncio sends small answers at once only on sockets that say they are TCP; others cost 40 ms each
@@ -112,19 +120,19 @@ def listen(address: Address) -> socket.socket:
     return found
 
 
-def run(owner: Owner, address: Address, ready: Callable[[str], None]) -> int:
+def run(registry: Registry, address: ListenAddress, ready: Callable[[str], None]) -> int:
     """Serve until a signal comes; return the exit code.
 
-    `owner` is open. `ready` is called with the address once requests are answered.
+    `registry` is open. `ready` is called with the address once requests are answered.
     """
-    check_exposure(address.host, address.allow_hosts, not owner.tokens.open)
+    check_exposure(address.host, address.allow_hosts, not registry.tokens.open)
     found = listen(address)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(_serve(owner, address, found, ready))
+            return runner.run(_serve(registry, address, found, ready))
     finally:
         found.close()
-        owner.close()
+        registry.close()
         log("The service has ended.")
 
 
@@ -138,20 +146,20 @@ def _loop_factory() -> Any:
 
 
 async def _serve(
-    owner: Owner, address: Address, found: socket.socket, ready: Callable[[str], None]
+    registry: Registry, address: ListenAddress, found: socket.socket, ready: Callable[[str], None]
 ) -> int:
     hosts = Hosts(address.host, address.allow_hosts)
     app = application(
-        owner,
+        registry,
         hosts,
-        pages=pages_of(owner),
+        pages=pages_of(registry),
         proxies=Proxies(address.trusted_proxies),
         rate=address.rate,
         log_requests=address.log_requests,
     )
     config = uvicorn.Config(
         app,
-        http=ImpatientProtocol,
+        http=SlowClientProtocol,
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -163,7 +171,7 @@ async def _serve(
     server = _Server(config)
     port = found.getsockname()[1]
     host = f"[{address.host}]" if ":" in address.host else address.host
-    chores = asyncio.create_task(_chores(owner, server))
+    chores = asyncio.create_task(_chores(registry, server))
     telling = asyncio.create_task(_tell_ready(server, ready, f"http://{host}:{port}"))
     began = time.monotonic()
     await server.serve(sockets=[found])
@@ -171,7 +179,7 @@ async def _serve(
     chores.cancel()
     await asyncio.gather(chores, telling, return_exceptions=True)
     log("No more requests are taken.", seconds=round(time.monotonic() - began, 3))
-    return OWNED_ELSEWHERE if owner.lost else 0
+    return OWNED_ELSEWHERE if registry.lost else 0
 
 
 class _Server(uvicorn.Server):
@@ -183,20 +191,20 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def pages_of(owner: Owner) -> list[Any]:
+def pages_of(registry: Registry) -> list[Any]:
     """Return the routes of the dashboard, and of the explorer of each experiment's structure."""
 
     def structure_of(request: Request) -> Structure:
         name = request.path_params["name"]
         require(request, "read", name)
-        return owner.find(name).life.spec.structure
+        return registry.find(name).state.spec.structure
 
     def frame_of(request: Request) -> Frame:
         name = request.path_params["name"]
         return Frame(name, bar(request), back=f"/experiments/{name}")
 
     explored = explorer_routes(structure_of, "/experiments/{name}/explore", frame_of, refusal)
-    return [*explored, *page_routes(OwnerForPages(owner))]
+    return [*explored, *page_routes(RegistryForPages(registry))]
 
 
 async def _tell_ready(server: uvicorn.Server, ready: Callable[[str], None], url: str) -> None:
@@ -206,9 +214,9 @@ async def _tell_ready(server: uvicorn.Server, ready: Callable[[str], None], url:
     ready(url)
 
 
-async def _chores(owner: Owner, server: uvicorn.Server) -> None:
+async def _chores(registry: Registry, server: uvicorn.Server) -> None:
     """Do what happens by itself; stop the server if another process has taken over."""
-    await owner.live(lambda: owner.lost or server.should_exit)
+    await do_chores(registry, lambda: registry.lost or server.should_exit)
     server.should_exit = True
 
 
@@ -217,14 +225,14 @@ def take_over(
     wait: bool,
     say: Callable[[str], None],
     pause: Callable[[float], None] = time.sleep,
-) -> Owner:
-    """Return the owner of a store; if another process has it, wait for its end if wanted."""
+) -> Registry:
+    """Return the registry of a store; if another process has it, wait for its end if wanted."""
     told = False
     while True:
-        owner = Owner(store)
+        registry = Registry(store)
         try:
-            owner.open()
-            return owner
+            registry.open()
+            return registry
         except OwnedElsewhereError as error:
             if not wait:
                 raise

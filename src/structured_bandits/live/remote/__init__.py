@@ -1,1 +1,0 @@
-"""An agent that lives in a service: its interface here, its decisions and its data over HTTP."""

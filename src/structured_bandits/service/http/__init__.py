@@ -1,0 +1,1 @@
+"""The HTTP interface: endpoints, and what stands before them."""

@@ -1,0 +1,1 @@
+"""The experiments that are running: commands, new versions, and what is known of them."""

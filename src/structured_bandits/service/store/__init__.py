@@ -1,0 +1,1 @@
+"""Where rows are kept: SQLite, PostgreSQL, group commit, backups, archives and checks."""

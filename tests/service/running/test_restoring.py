@@ -1,0 +1,103 @@
+"""What a restore leaves alone, and what it refuses to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.owned import NAME, Shop
+from support.told_life import SPEC, play
+
+from structured_bandits import wire
+from structured_bandits.errors import OutputError
+from structured_bandits.service.contract import StoreError
+from structured_bandits.service.running.restoring import bring_back
+from structured_bandits.service.store.backups import back_up
+from structured_bandits.service.store.sqlite import SqliteStore
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Path:
+    """A backup of a store with some rewards, in a folder of its own."""
+    (tmp_path / "old").mkdir()
+    shop = Shop(tmp_path / "old")
+    shop.create(SPEC)
+    play(shop, 2)
+    shop.close()
+    copy = tmp_path / "monday.db"
+    back_up(SqliteStore(shop.path, readonly=True), copy)
+    return copy
+
+
+def damaged(path: Path) -> bytes:
+    """The bytes of a store without those of all pages but the first."""
+    whole = path.read_bytes()
+    return whole[:4096] + bytes(len(whole) - 4096)
+
+
+def test_a_restore_that_fails_leaves_its_neighbours(backup: Path, tmp_path: Path) -> None:
+    """It removed all files whose names began with that of the target, the backup among them."""
+    place = tmp_path / "here"
+    place.mkdir()
+    neighbours = ["bandits.db.monday", "bandits.db.tuesday", "bandits.db-old", ".bandits.db.party"]
+    for name in neighbours:
+        (place / name).write_bytes(backup.read_bytes())
+    broken = place / "bandits.db.monday"
+    broken.write_bytes(damaged(broken))
+    with pytest.raises(StoreError, match=r"bandits\.db\.monday: "):
+        bring_back(broken, place / "bandits.db")
+    assert sorted(path.name for path in place.iterdir()) == sorted(neighbours)
+
+
+@pytest.mark.parametrize("side", ["-wal", "-journal"])
+def test_rows_that_another_store_has_left_are_not_played_into_it(
+    side: str, backup: Path, tmp_path: Path
+) -> None:
+    """With the log of another store beside it, that one came back, and `verify` said that all is well."""
+    left = tmp_path / f"bandits.db{side}"
+    left.write_bytes(b"rows")
+    with pytest.raises(OutputError, match=rf"bandits\.db{side}: it holds rows of a store"):
+        bring_back(backup, tmp_path / "bandits.db")
+    assert left.read_bytes() == b"rows"
+    assert not (tmp_path / "bandits.db").exists()
+    left.unlink()
+    bring_back(backup, tmp_path / "bandits.db")
+    shop = Shop(tmp_path)
+    assert shop.registry.find(NAME).state.agent.rewards == 3
+    shop.close()
+
+
+def test_an_empty_file_is_no_backup(tmp_path: Path) -> None:
+    """It was restored to an empty store, with the exit code 0."""
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(StoreError, match=r"empty\.db: it is empty; name a store"):
+        bring_back(tmp_path / "empty.db", tmp_path / "new.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.db"]
+
+
+def test_what_is_wrong_with_a_backup_is_said_of_its_store(backup: Path, tmp_path: Path) -> None:
+    """It was said of the hidden name that the copy has until it is whole."""
+    backup.write_bytes(damaged(backup))
+    with pytest.raises(StoreError) as refused:
+        back_up(SqliteStore(backup, readonly=True), tmp_path / "copy.db")
+    assert "monday.db" in str(refused.value)
+    assert ".part" not in str(refused.value)
+    assert not [*tmp_path.glob("*copy.db*")]
+
+
+@pytest.mark.parametrize("order", ["turn", "drawn"])
+def test_a_batch_that_is_out_is_no_damage(order: str, tmp_path: Path) -> None:
+    """Found by attack: its row holds counts, so arms taken as logged are out in another order."""
+    shop = Shop(tmp_path)
+    shop.create({**SPEC, "policy": {"kind": "SAE"}, "order": order})
+    batch = shop.call(lambda owner: owner.hand_out(NAME, wire.HandOut(limit=30))).content
+    assert min(batch.pulls) > 1
+    pulls = [1, *(0 for _ in batch.pulls[1:])]
+    told = wire.BatchResults(pulls=pulls, sums=[0.0] * len(pulls), key="a part")
+    for restarts in range(2):
+        shop.restart()  # which saves a snapshot
+        assert [each.differs for each in shop.verdicts(decisions=False)] == [[]]
+        if not restarts:
+            assert shop.call(lambda owner: owner.results(NAME, batch.id, told)).status == 200
+    back_up(SqliteStore(shop.path, readonly=True), tmp_path / "copy.db")
+    shop.close()
