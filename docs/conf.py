@@ -93,8 +93,19 @@ def links_from_root(app: Any, path: Path, page: str, content: list[str]) -> None
         content[0] = re.sub(r"\]\(([^)#:]+)(#[^)]*)?\)", from_docs, content[0])
 
 
+#: Pages of the book *Notes*, which the search of the site leaves out.
+NOTES = ("benchmarks", "errata", "mathematics", "planning", "design", "notes/decisions")
+
+
+def leave_out_of_search(app: Any, env: Any) -> None:
+    """Let a search find what users need; who looks for a proof finds it by the navigation."""
+    for page in NOTES:
+        env.metadata[page]["nosearch"] = ""
+
+
 def setup(app: Any) -> None:
     """Put the hook for docstrings before napoleon's, which writes markup of its own."""
+    app.connect("env-updated", leave_out_of_search)
     app.connect("source-read", list_policies)
     app.connect("include-read", links_from_root)
     app.connect("autodoc-process-docstring", plain_docstring, priority=400)

@@ -53,7 +53,7 @@ class SUCB(StructuredPolicy, ChoicePolicy, _SUCB):
     played, or the least pulled where polytopes fix the best mean, and not its arm (docs/mathematics.md
     2.4). If no model fits, this is counted as an empty set, and the arm with the highest UCB index
     among those that are best in some model is played (errata, I-15). The paper's own parameter is twice
-    our alpha (docs/notation.md).
+    our alpha (docs/concepts.md).
     """
 
     asks = ("choose", "certain_length", "empty_length", "best_arms_in")
