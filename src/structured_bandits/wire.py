@@ -131,8 +131,7 @@ class Batch(Answer, frozen=True):
 class BatchResults(Request):
     """Results of a part of a batch: pulls and sums of rewards by arm. The key makes it count once.
 
-    Which pulls a part holds must not depend on their rewards: if clicks are told first and their absence
-    later, the alarm for the structure may be false. Tell such a batch as a whole.
+    The test of the structure counts a batch once all of it has come.
     """
 
     pulls: Annotated[list[Count], Meta(max_length=MOST_ITEMS)]

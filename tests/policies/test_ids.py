@@ -25,8 +25,13 @@ from structured_bandits.planning.information_ratio import (
     coin_information,
     least_ratio,
 )
-from structured_bandits.policies.best_arm_belief import Belief, write_belief, write_information
-from structured_bandits.policies.ids import choose
+from structured_bandits.policies.best_arm_belief import (
+    Belief,
+    fresh_belief,
+    write_belief,
+    write_information,
+)
+from structured_bandits.policies.ids import mixture_of
 from structured_bandits.testing.play import Played, play, play_in
 
 R = figure1_right()
@@ -36,9 +41,10 @@ def belief_of(policy: sb.IDS, pulls: Any, sums: Any) -> Belief:
     state = policy.init()
     state.data.pulls[:] = pulls
     state.data.sums[:] = sums
-    write_belief(policy.groups, state.data, state.belief)
-    write_information(True, state.belief)
-    return state.belief
+    belief = fresh_belief(policy.groups)
+    write_belief(policy.groups, state.data, belief)
+    write_information(True, belief)
+    return belief
 
 
 def ratio(choice: Mixture, regret: Any, information: Any) -> float:
@@ -136,7 +142,7 @@ def test_golden_numbers() -> None:
     assert belief.information == pytest.approx(
         [0, 0.0216745875, 0.0291899007, 0.101168934], abs=1e-9
     )
-    choice = choose(sb.IDS(R).groups, belief)
+    choice = mixture_of(sb.IDS(R).groups, belief)
     assert (choice.first, choice.second) == (0, 3)
     assert 1 - choice.share == pytest.approx(0.93446013, abs=1e-8)
     assert ratio(choice, belief.regret, belief.information) == pytest.approx(0.41454660, abs=1e-8)
@@ -144,7 +150,7 @@ def test_golden_numbers() -> None:
 
 def test_no_random_choice_is_better() -> None:
     belief = belief_of(sb.IDS(R), [9, 5, 3, 3], [7, 3, 2, 1])
-    least = ratio(choose(sb.IDS(R).groups, belief), belief.regret, belief.information)
+    least = ratio(mixture_of(sb.IDS(R).groups, belief), belief.regret, belief.information)
     choices = np.random.default_rng(0).dirichlet([0.3] * 4, 20_000)
     others = (choices @ belief.regret) ** 2 / (choices @ belief.information)
     assert least <= others.min() < 1.05 * least
@@ -206,7 +212,7 @@ def test_small_chances_are_not_lost() -> None:
     assert belief.regret == pytest.approx([0.25 * other, 0.25], rel=1e-12)
     told = 0.75 * np.log(3.0) + 0.25 * np.log(1 / 3)
     assert belief.information == pytest.approx([0.0, other * told], rel=1e-12)
-    choice = choose(sb.IDS(structure).groups, belief)
+    choice = mixture_of(sb.IDS(structure).groups, belief)
     assert (choice.first, choice.second) == (0, 1)
     assert choice.share == pytest.approx(other, rel=1e-12)
 

@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 import matplotlib
 import numpy as np
 import pytest
+from support.stretches import Player
 
 import structured_bandits as sb
+from structured_bandits.lookahead.base import fresh_work
 from structured_bandits.simulation.copies import copied, copy_into, holds_arrays
+from structured_bandits.simulation.desk import Spare
 from structured_bandits.testing.play import play, play_in
 from structured_bandits.testing.tapes import reward_tape
 
@@ -154,20 +157,23 @@ def test_a_policy_may_want_its_rewards_in_order() -> None:
 def test_copies_of_states_in_compiled_code() -> None:
     from numba import njit
 
-    compiled_copy = njit(lambda policy, spare, state: copied(policy, spare, state))
+    @njit
+    def compiled_copy(policy: Any, spare: Spare, state: Any, work: Any) -> None:
+        copied(policy, spare, state, work)
+
     policy = sb.SUCB(TABLE, confidence="kl")
-    state, spare = policy.init(), policy.init()
-    policy.observe(state, sb.Seen(np.array([3, 1, 0]), np.array([1.0, 1.0, 0.0]), np.zeros(3)))
-    policy.plan(state, sb.Now(4, 10), np.zeros(3, np.int64), np.random.default_rng(0))
-    compiled_copy(policy, spare, state)
-    again = policy.init()
-    copy_into(again, state)
-    flat = [list(leaves(each)) for each in (state, spare, again)]
+    player = Player(policy, [3, 1, 0], [1.0, 1.0, 0.0])
+    player.streak(sb.Now(4, 10), np.random.default_rng(0))
+    state, work = player.state, player.work
+    spare, again = (Spare(policy.init(), fresh_work(policy).memory) for _ in range(2))
+    compiled_copy(policy, spare, state, work)
+    copy_into(again, Spare(state, work.memory))
+    flat = [list(leaves(each)) for each in (Spare(state, work.memory), spare, again)]
     for original, one, two in zip(*flat, strict=True):
         assert original.tobytes() == one.tobytes() == two.tobytes()
         assert not np.shares_memory(original, one)
-    assert holds_arrays(state)
-    assert not holds_arrays(sb.SUCB(sb.concave(3)).init())
+    assert holds_arrays(work.memory)
+    assert not holds_arrays(fresh_work(sb.SUCB(sb.concave(3))).memory)
 
 
 def leaves(record: Any) -> Any:

@@ -232,12 +232,21 @@ class Agent:
             self._make_plan()
 
     @atomic
-    def tell_totals(self, decision_ids: Collection[int], sums: Any, squares: Any = None) -> None:
+    def tell_totals(
+        self,
+        decision_ids: Collection[int],
+        sums: Any,
+        squares: Any = None,
+        until: int | None = None,
+    ) -> None:
         """Tell the results of several decisions at once: the sum of their rewards for each arm.
 
         How often each arm was pulled follows from the decisions. `squares` are as in `learn`. Which
         decisions are told together must not depend on their rewards. The test of the structure
-        (`misfit`) counts them together, as soon as no decision before the last of them is out.
+        (`misfit`) counts them together, as soon as no decision before the last of them is out. If they
+        are a part of a larger batch, say by `until` which is the last decision of that: the test then
+        counts all parts together, once none of the batch is out, so which part comes first may depend on
+        the rewards.
         """
         seen = self._checked(self._pulls_of(decision_ids), sums, squares)
         several = [self._find(each) for each in dict.fromkeys(decision_ids)]
@@ -249,7 +258,10 @@ class Agent:
             self._forget(pending)
             self._told[pending.arm] += self._is_planned(pending)
         self._take_in(seen)
-        self._settle_together(max(pending.id for pending in several), seen)
+        last = max(pending.id for pending in several)
+        if until is not None and not last <= until < self._next_id:
+            raise DecisionError(f"until={until!r}: expected a decision from {last} on")
+        self._settle_together(last if until is None else until, seen)
         self._left = int(np.maximum(self._quota - self._told, 0).sum())
         if self._overturned or not within or not self._lacks_rewards():
             self._make_plan()

@@ -5,7 +5,8 @@ whoever tests the rewards must take them in the order of asking. A result is *se
 earlier decision is out any more; cancelled decisions are passed over.
 
 Results that were told together, as sums, count together in the place of the last of their decisions:
-none of them was known to whoever chose the arms up to there.
+none of them was known to whoever chose the arms up to there. Parts of a batch count in the place of the
+last decision of the whole batch: which part came first may say something about the rewards, too.
 
 Rewards that wait are kept by the number of their decision, 12 bytes for each decision since the oldest
 one that is out: a reward that never comes makes all later ones wait until it is cancelled or expires.
@@ -15,6 +16,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
+
+import numpy as np
 
 from structured_bandits.protocol import Seen
 
@@ -33,7 +36,7 @@ class WaitingResults:
         self._waiting = 0  # results in all
         self._together: dict[int, Seen] = {}  # by the last of their decisions
 
-    def mark(self) -> tuple[int, int, int, int]:
+    def mark(self) -> tuple[int, int, int, int, dict[int, Seen]]:
         """Begin a change; return what `undo` needs. Rows that are settled are dropped only here."""
         if not self._waiting:
             self._together = {}
@@ -44,26 +47,33 @@ class WaitingResults:
             del self._arms[: self._start], self._rewards[: self._start]
             self._first += self._start
             self._start = 0
-        return self._first, self._start, self._waiting, len(self._arms)
+        return self._first, self._start, self._waiting, len(self._arms), dict(self._together)
 
-    def undo(self, marked: tuple[int, int, int, int], told: Iterable[int]) -> None:
+    def undo(self, marked: tuple[int, int, int, int, dict[int, Seen]], told: Iterable[int]) -> None:
         """Undo all since `mark`; `told` are the decisions whose rewards came since."""
-        self._first, self._start, self._waiting, rows = marked
+        added = self._together.keys() - marked[4].keys()
+        self._first, self._start, self._waiting, rows, self._together = marked
         del self._arms[rows:], self._rewards[rows:]
-        for decision_id in told:
-            if 0 <= decision_id - self._first < rows:
+        for decision_id in (*told, *added):
+            if 0 <= decision_id - self._first < rows and decision_id not in self._together:
                 self._arms[decision_id - self._first] = NOTHING
-            self._together.pop(decision_id, None)
 
     def add(self, decision_id: int, arm: int, reward: float, oldest: int) -> None:
         """Keep a reward; `oldest` is the first decision that is out, an earlier one."""
+        if decision_id in self._together:  # parts of its batch wait in its place
+            arms = len(self._together[decision_id].pulls)
+            one = Seen(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms))
+            one.pulls[arm], one.sums[arm], one.squares[arm] = 1, reward, reward * reward
+            self.add_together(decision_id, one, oldest)
+            return
         self._put(decision_id, arm, reward, oldest)
         self._waiting += 1
 
     def add_together(self, last: int, seen: Seen, oldest: int) -> None:
-        """Keep results that were told together, of decisions up to `last`."""
+        """Keep results that were told together, or parts of them, in the place of decision `last`."""
+        before = self._together.get(last)
         self._put(last, TOGETHER, 0.0, oldest)
-        self._together[last] = seen
+        self._together[last] = seen if before is None else Seen(*map(np.add, before, seen))
         self._waiting += int(seen.pulls.sum())
 
     def _put(self, decision_id: int, arm: int, reward: float, oldest: int) -> None:

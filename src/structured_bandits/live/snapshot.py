@@ -327,7 +327,7 @@ def _restore_settled(
     if len(rewards) != len(ids) or (len(ids) and (oldest is None or oldest > ids[0])):
         raise ValueError("waiting rewards: a column of another length, or nothing to wait for")
     together = _told_together(agent, waiting.get("together", []))
-    if np.isin([*ids, *together], np.asarray(agent._pending.ids)).any():
+    if np.isin(ids, np.asarray(agent._pending.ids)).any():
         raise ValueError("waiting rewards: decisions whose reward is out")
     if np.isin([*together], ids).any():
         raise ValueError("waiting rewards: a decision that waits alone and together with others")

@@ -97,13 +97,19 @@ reward_range=(0.0, 1.0), sigma=0.5)
 
 @compilable
 def best_mixture(policy: Any, data: Data, belief: Belief) -> Mixture:
-    """Return what to play: if no arm says anything, the one that is most probably best."""
+    """Return what to play after these data; `belief` is memory for what is believed."""
     write_belief(policy.groups, data, belief)
     write_information(math.isfinite(policy.bottom), belief)
+    return mixture_of(policy.groups, belief)
+
+
+@compilable
+def mixture_of(groups: Groups, belief: Belief) -> Mixture:
+    """Return what to play: if no arm says anything, the one that is most probably best."""
     for arm in range(len(belief.information)):
         if belief.information[arm] > 0.0:
             return least_ratio(belief.regret, belief.information)
-    return Mixture(policy.groups.arms[likeliest_group(belief.chances)], NO_ARM, 0.0)
+    return Mixture(groups.arms[likeliest_group(belief.chances)], NO_ARM, 0.0)
 
 
 @compilable

@@ -16,6 +16,7 @@ from support.first_store import STORE, WINDOWED
 from support.handed_over import (
     LATE_SPEC,
     LONGER,
+    MODELS,
     SPEC,
     WAYS,
     ask_many,
@@ -68,6 +69,39 @@ def test_late_failures_that_are_learned_do_not_ring() -> None:
     learned = [(one.state.agent.rewards, one.state.agent.sums.sum()) for one in lives]
     assert all(rewards > total for rewards, total in learned)  # failures, which are all late
     assert sum(one.state.fallen_at is not None for one in lives) == 0
+
+
+@pytest.mark.parametrize("missing", [False, True], ids=["told later", "never told"])
+def test_parts_of_a_batch_by_their_rewards_do_not_ring(missing: bool) -> None:
+    """Successes as one part, failures as the next: a part counted as soon as it came, and nearly all rang."""
+    lives = [told_in_parts(number, missing) for number in range(LIVES)]
+    assert all(agent.waiting_count == 0 for agent in lives) or missing
+    assert sum(agent.log_e_value > np.log(1e4) for agent in lives) == 0
+
+
+def told_in_parts(number: int, missing: bool) -> Any:
+    """Return the agent of a life of twelve batches; the failures of the last may be missing."""
+    rng = np.random.default_rng([3, number])
+    with in_memory() as folder:
+        shop = Shop(folder)
+        shop.create({**SPEC, "policy": {"kind": "SAE"}})
+        experiment = shop.registry.find(NAME)
+        for day in range(12):
+            batch = shop.call(lambda _: experiment.hand_out(wire.HandOut(limit=60))).content
+            ones = rng.binomial(batch.pulls, MODELS[0])
+            parts = {"successes": ones, "failures": np.array(batch.pulls) - ones}
+            for part, pulls in parts.items():
+                if pulls.any() and not (missing and day == 11 and part == "failures"):
+                    sums = (ones if part == "successes" else 0 * ones).astype(float)
+                    told = wire.BatchResults(
+                        pulls=pulls.tolist(), sums=sums.tolist(), key=f"{part} {day}"
+                    )
+                    name = batch.id
+                    answer = shop.call(lambda _, n=name, t=told: experiment.results(n, t))
+                    assert answer.status == 200, answer.content
+        agent = shop.life().agent
+        shop.drop()
+    return agent
 
 
 # --- what is handed on

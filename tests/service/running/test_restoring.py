@@ -90,7 +90,7 @@ def test_a_batch_that_is_out_is_no_damage(order: str, tmp_path: Path) -> None:
     """Found by attack: its row holds counts, so arms taken as logged are out in another order."""
     shop = Shop(tmp_path)
     shop.create({**SPEC, "policy": {"kind": "SAE"}, "order": order})
-    batch = shop.call(lambda owner: owner.hand_out(NAME, wire.HandOut(limit=30))).content
+    batch = shop.call(lambda registry: registry.find(NAME).hand_out(wire.HandOut(limit=30))).content
     assert min(batch.pulls) > 1
     pulls = [1, *(0 for _ in batch.pulls[1:])]
     told = wire.BatchResults(pulls=pulls, sums=[0.0] * len(pulls), key="a part")
@@ -98,6 +98,9 @@ def test_a_batch_that_is_out_is_no_damage(order: str, tmp_path: Path) -> None:
         shop.restart()  # which saves a snapshot
         assert [each.differs for each in shop.verdicts(decisions=False)] == [[]]
         if not restarts:
-            assert shop.call(lambda owner: owner.results(NAME, batch.id, told)).status == 200
+            assert (
+                shop.call(lambda registry: registry.find(NAME).results(batch.id, told)).status
+                == 200
+            )
     back_up(SqliteStore(shop.path, readonly=True), tmp_path / "copy.db")
     shop.close()

@@ -572,8 +572,8 @@ class ExperimentState:
     def _apply_results(self, event: Event) -> None:
         batch, results = event.decision or 0, Results.of(event.content())
         ids = self._ids_of_results(batch, results.pulls)
-        self.agent.tell_totals(ids, results.sums, results.squares)
         members = range(batch, batch + self.batches[batch])
+        self.agent.tell_totals(ids, results.sums, results.squares, until=members[-1])
         if all(self.agent.pending_arm(each) is None for each in members):
             del self.batches[batch]
 
