@@ -58,8 +58,8 @@ from structured_bandits.live.snapshot import from_snapshot, to_snapshot
 from structured_bandits.live.suspicion import Suspicion
 from structured_bandits.live.transaction import arrays_of, atomic
 from structured_bandits.live.view import describe
-from structured_bandits.misfit.looks import watching_of
 from structured_bandits.misfit.report import Misfit
+from structured_bandits.misfit.schedule import watching_of
 from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon

@@ -10,8 +10,8 @@ import numpy as np
 
 from structured_bandits.checks import checked_probability
 from structured_bandits.misfit.e_value import MisfitTest, e_value_of, fresh_look_memory, look_at
-from structured_bandits.misfit.likeliest import NOBODY, Likeliest
-from structured_bandits.misfit.looks import Watching
+from structured_bandits.misfit.max_likelihood import NOBODY, Likeliest
+from structured_bandits.misfit.schedule import Watching
 from structured_bandits.structures.base import Structure
 from structured_bandits.text_tables import number
 

@@ -19,9 +19,8 @@ from structured_bandits.misfit.e_value import (
     log_e_value,
     log_numerator,
 )
-from structured_bandits.misfit.likeliest import Counts
 from structured_bandits.misfit.polytopes import PieceModels, seen_before
-from structured_bandits.misfit.scale import RewardScale
+from structured_bandits.misfit.reward_likelihood import Counts, RewardScale
 from structured_bandits.protocol import Seen
 
 EVERY = 100  # pulls up to which each one is looked at

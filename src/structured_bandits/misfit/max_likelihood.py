@@ -6,12 +6,14 @@ Too high a number is safe here, as it makes the e-value smaller; too low a one i
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
-from structured_bandits.misfit.scale import RewardScale, log_likelihood
+from structured_bandits.misfit.reward_likelihood import Counts, RewardScale, log_likelihood
 from structured_bandits.records import Record
+from structured_bandits.structures.base import hash_of
+from structured_bandits.structures.questions import ModelLines
 
 HALVINGS = 60  # of an interval of parameters: it is as narrow as numbers allow then
 SLACK = 1e-9  # far more than rounding does to a log-likelihood, relatively
@@ -24,13 +26,6 @@ class Likeliest(NamedTuple):
     log_likelihood: float
     place: int  # of a table the model, of curves the cell, of polytopes the piece
     position: float  # on a cell from 0 to 1
-
-
-class Counts(NamedTuple):
-    """What was seen: hits and misses of each arm (of Gaussian rewards sums and pulls)."""
-
-    first: Floats
-    second: Floats
 
 
 class Models(Protocol):
@@ -191,3 +186,37 @@ def likeliest_on(
         else:
             right = middle
     return Likeliest(max(best, above) if above < math.inf else best, 0, place)
+
+
+class GroupModels:
+    """The models of a product's groups, each a table or a curve. Plain Python only.
+
+    Groups know nothing of each other, so each has a likeliest model of its own.
+    """
+
+    compiles: ClassVar[bool] = False
+
+    def __init__(self, groups: tuple[ModelLines, ...]) -> None:
+        self.groups = groups
+
+    def likeliest(self, scale: RewardScale, counts: Counts, totals: Floats) -> Likeliest:
+        """Return the sum of the groups' highest log-likelihoods."""
+        total, start = 0.0, 0
+        for group in self.groups:
+            arms = slice(start, start + group.first.shape[1])
+            part = Counts(counts.first[arms], counts.second[arms])
+            total += max(
+                likeliest_on(scale, first, last, part, -math.inf).log_likelihood
+                for first, last in zip(group.first, group.last, strict=True)
+            )
+            start = arms.stop
+        return Likeliest(total, 0, 0.0)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GroupModels) and self._facts() == other._facts()
+
+    def __hash__(self) -> int:
+        return hash(self._facts())
+
+    def _facts(self) -> str:
+        return hash_of((), (part for group in self.groups for part in group))

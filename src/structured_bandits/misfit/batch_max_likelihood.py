@@ -1,4 +1,4 @@
-"""The log-likelihood of the likeliest model, of many runs at once (`likeliest.py` has it of one).
+"""The log-likelihood of the likeliest model, of many runs at once (`max_likelihood.py` has it of one).
 
 Too high a number is safe here, as it makes the e-value smaller; too low a one is not. But for rounding,
 the number of a table or of boxes is that of `likeliest`. The number of a curve or a product is never
@@ -18,9 +18,14 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.misfit.e_value import MisfitTest
-from structured_bandits.misfit.likeliest import SLACK, BoxModels, Counts, LineModels, TableModels
-from structured_bandits.misfit.products import GroupModels
-from structured_bandits.misfit.scale import RewardScale
+from structured_bandits.misfit.max_likelihood import (
+    SLACK,
+    BoxModels,
+    GroupModels,
+    LineModels,
+    TableModels,
+)
+from structured_bandits.misfit.reward_likelihood import Counts, RewardScale
 
 CLOSE = 1e-14  # relatively: what a better model on a cell may add before the search ends
 STEPS = 120  # at most: if every other one halves, a cell gets as narrow as numbers allow

@@ -13,21 +13,20 @@ import math
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
+from structured_bandits.misfit.alternatives import write_own
 from structured_bandits.misfit.e_value import MisfitTest, fresh_look_memory, log_average
-from structured_bandits.misfit.grid import write_own
-from structured_bandits.misfit.likeliest import Counts
-from structured_bandits.misfit.looks import (
+from structured_bandits.misfit.reward_likelihood import Counts, log_mixture, reward_counts
+from structured_bandits.misfit.schedule import (
     Watching,
     await_next_look,
     known_likelihood,
     look_if_due,
 )
-from structured_bandits.misfit.scale import log_mixture, reward_counts
 
 MARGIN = 1e-9  # for rounding, relative to the numbers that are compared
 
 
-class QuickLook:
+class IncrementalLook:
     """The log-likelihoods of a grid of models, brought up to date arm by arm."""
 
     def __init__(self, test: MisfitTest) -> None:
@@ -74,7 +73,7 @@ class QuickLook:
         """Return the log-likelihoods of all arms but each one (arms x models).
 
         Where a model excludes what an arm paid, that cannot be taken off the sum over all; then arms
-        before and after are summed, as in `grid.log_one_arm_off`.
+        before and after are summed, as in `alternatives.log_one_arm_off`.
         """
         if math.isfinite(self._totals.sum()):
             return self._totals - self._own

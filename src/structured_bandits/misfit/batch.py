@@ -2,8 +2,8 @@
 
 They are what `e_value.look_at` says of each run, but for rounding: log-likelihoods are off by some 1e-15
 of their size and of the number of pulls. Beyond that no e-value is too large: what speaks for a
-structure is never too low (`highest.py`), and of what speaks against it only terms are left out, less
-than OMITTED of it in all.
+structure is never too low (`batch_max_likelihood.py`), and of what speaks against it only terms are left
+out, less than OMITTED of it in all.
 
 An e-value depends on its own run alone, to the last bit, and so neither on the runs beside it nor on who
 computes it: everything is computed number by number, and what is added up within a run is added in the
@@ -19,12 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.misfit.alternatives import HITS, MISSES, Grid
+from structured_bandits.misfit.batch_max_likelihood import highest_log_likelihoods
 from structured_bandits.misfit.e_value import MisfitTest
-from structured_bandits.misfit.grid import HITS, MISSES, Grid
-from structured_bandits.misfit.highest import highest_log_likelihoods
-from structured_bandits.misfit.likeliest import Counts, LineModels
-from structured_bandits.misfit.mixtures import log_mixtures
-from structured_bandits.misfit.scale import ROUNDED, RewardScale
+from structured_bandits.misfit.max_likelihood import LineModels
+from structured_bandits.misfit.reward_likelihood import ROUNDED, Counts, RewardScale, log_mixtures
 
 AT_ONCE = 1 << 17  # entries of the tables of some runs: they stay in a core's cache
 OMITTED = 1e-17  # less than rounding does to the sum
@@ -134,9 +133,9 @@ def _looked_at(tests: Sequence[MisfitTest], seen: _Seen, memory: Floats) -> Floa
 
 
 def _write_own(grids: Sequence[Grid], counts: Counts, own: Floats, spare: Floats) -> None:
-    """Write the log-likelihoods of each arm's rewards (runs x arms x models), as `grid.write_own` does.
+    """Write the log-likelihoods of each arm's rewards (runs x arms x models).
 
-    At walls anything may be written.
+    This is `alternatives.write_own` of all of them; at walls anything may be written.
     """
     first, second = counts.first[:, :, np.newaxis], counts.second[:, :, np.newaxis]
     with np.errstate(invalid="ignore"):

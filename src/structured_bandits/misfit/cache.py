@@ -28,7 +28,7 @@ class _Kept(NamedTuple):
 _kept: dict[int, _Kept] = {}  # by the identity of a structure
 
 
-def kept_test(
+def cached_test(
     structure: Structure, bottom: float, top: float, sigma: float, quick: bool
 ) -> MisfitTest | None:
     """Return what `misfit_test` does, from memory if it was the last question about the structure."""
