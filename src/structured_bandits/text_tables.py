@@ -13,6 +13,7 @@ NOT_PRINTABLE = "\ufffd"
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 WIDTH = 110  # of a paragraph on the terminal
 SHARE = 1e-4  # of an interval's width: an end below it is 0
+SKEW = 2.5  # times the other half of an interval: then both halves are told
 NEGLIGIBLE = 1e-12  # smaller numbers are what rounding left over, or as good as nothing
 
 HtmlRow = Sequence[tuple[str, bool]]  # texts, and which of them are bold
@@ -39,6 +40,32 @@ def number(value: float, digits: int = 4) -> str:
     ('0.1235', '0', '0', '2.5e-07', '0.33')
     """
     return "0" if abs(value) < NEGLIGIBLE else f"{value:.{digits}g}"
+
+
+def rounded(value: float) -> str:
+    """Return a number with about three digits, and commas between thousands.
+
+    >>> rounded(8.314), rounded(77.04), rounded(1629.3)
+    ('8.31', '77.0', '1,629')
+    """
+    places = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    return f"{value:,.{places}f}"
+
+
+def plus_minus(value: float, low: float | None, high: float | None) -> str:
+    """Return a value with its interval, whose width decides how many digits are shown.
+
+    >>> plus_minus(22.04, 18.9, 25.72), plus_minus(108.3, 95.1, 181.6), plus_minus(5.5, None, None)
+    ('22.0 ± 3.7', '108 −13 +73', '5.50')
+    """
+    if low is None or high is None:
+        return rounded(value)
+    below, above = value - low, high - value
+    half = max(below, above)
+    places = 0 if half >= 9.95 else 1 if half >= 0.995 else 2
+    if half > SKEW * min(below, above):
+        return f"{value:,.{places}f} −{below:,.{places}f} +{above:,.{places}f}"
+    return f"{value:,.{places}f} ± {half:,.{places}f}"
 
 
 def interval(low: float, high: float) -> str:

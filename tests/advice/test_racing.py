@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structured_bandits.advice.candidates import BLIND
-from structured_bandits.advice.racing import (
+from structured_bandits.advice.standings import (
     FAILS,
     LOOKS,
     SURVIVES,

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from structured_bandits.advice.question import Question
-from structured_bandits.advice.walks import Walk, started_walk
+from structured_bandits.advice.hit_and_run import Walk, started_walk
+from structured_bandits.advice.options import Options
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
 from structured_bandits.information.truth import true_means
@@ -96,32 +96,32 @@ class FromList:
         return self.named[int(rng.integers(len(self.named)))].means
 
 
-def truths_of(question: Question, data: Seen | None) -> FromLines | FromPolytopes:
+def truths_of(options: Options, data: Seen | None) -> FromLines | FromPolytopes:
     """Return where truths are drawn from: the structure with its prior, and data if there are any.
 
     Truths whose means no reward can have are left out.
     """
-    structure, rewards = question.structure, checked_rewards(**_rewards(question))
+    structure, rewards = options.structure, checked_rewards(**_rewards(options))
     if hasattr(structure, "model_lines"):
         groups = list(structure.model_lines)
-        priors = [question.prior] if len(groups) == 1 else question.prior or [None] * len(groups)
+        priors = [options.prior] if len(groups) == 1 else options.prior or [None] * len(groups)
         starts = np.cumsum([0, *(lines.first.shape[1] for lines in groups)])
         parts = [
-            _group(lines, prior, _part(data, first, last), rewards, question.ends)
+            _group(lines, prior, _part(data, first, last), rewards, options.ends)
             for lines, prior, first, last in zip(groups, priors, starts, starts[1:], strict=False)
         ]
         long = data is not None and any(lines.length.any() for lines in groups)
         words = f"drawn from the posterior, which is taken in {PARTS} steps a cell" if long else ""
         return FromLines(parts, words)
-    if question.prior is not None:
+    if options.prior is not None:
         raise ParameterError(
-            f"prior={question.prior!r}: polytopes have none; truths are drawn evenly"
+            f"prior={options.prior!r}: polytopes have none; truths are drawn evenly"
         )
     likelihood = None if data is None else _likelihood(data, rewards)
-    walks = [started_walk(piece, question.ends, likelihood) for piece in structure.polytopes]
+    walks = [started_walk(piece, options.ends, likelihood) for piece in structure.polytopes]
     possible = [walk for walk in walks if walk is not None]
     if not possible:
-        raise _nothing_possible(question.ends)
+        raise _nothing_possible(options.ends)
     return FromPolytopes(possible, data is not None)
 
 
@@ -135,14 +135,14 @@ def named_truths(structure: Structure, truths: Any) -> list[Named]:
     return named
 
 
-def posterior_of(question: Question, data: Seen) -> Any:
+def posterior_of(options: Options, data: Seen) -> Any:
     """Return the prior over the models of a table that data make of the one given; else None."""
-    table = getattr(question.structure.cells, "table", None)
-    if table is None or len(getattr(question.structure, "model_lines", ())) != 1:
-        return question.prior
-    (lines,) = question.structure.model_lines  # type: ignore[attr-defined]
-    rewards = checked_rewards(**_rewards(question))
-    logs = line_weights(lines, question.prior) + _logs(table, data, rewards)
+    table = getattr(options.structure.cells, "table", None)
+    if table is None or len(getattr(options.structure, "model_lines", ())) != 1:
+        return options.prior
+    (lines,) = options.structure.model_lines  # type: ignore[attr-defined]
+    rewards = checked_rewards(**_rewards(options))
+    logs = line_weights(lines, options.prior) + _logs(table, data, rewards)
     return np.maximum(np.exp(logs - logs.max()), 1e-300)  # weights of policies are positive
 
 
@@ -258,8 +258,8 @@ def _part(data: Seen | None, first: int, last: int) -> Seen | None:
     return Seen(data.pulls[part], data.sums[part], data.squares[part])
 
 
-def _rewards(question: Question) -> dict[str, Any]:
-    return {"reward_range": question.reward_range, "sigma": question.rewards.get("sigma")}
+def _rewards(options: Options) -> dict[str, Any]:
+    return {"reward_range": options.reward_range, "sigma": options.rewards.get("sigma")}
 
 
 def _nothing_possible(ends: tuple[float, float]) -> ParameterError:

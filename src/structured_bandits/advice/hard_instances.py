@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from structured_bandits.advice.question import Question
+from structured_bandits.advice.options import Options
 from structured_bandits.advice.truths import Named, Truths, means_text
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.information.graves_lai import cheapest_allocation
@@ -26,7 +26,7 @@ Score = Callable[[Truth], float]
 
 
 def trials(
-    question: Question, truths: Truths, given: list[Named], late: Callable[[], bool]
+    options: Options, truths: Truths, given: list[Named], late: Callable[[], bool]
 ) -> list[Named]:
     """Return the truths on which the worst case is looked for.
 
@@ -35,38 +35,36 @@ def trials(
     """
     if given:
         return given
-    several = _possible_models(question) or _drawn(question, truths)
+    several = _possible_models(options) or _drawn(options, truths)
     if len(several) <= LISTED:
         return several
-    return hardest(question, several[:LOOKED_AT], late)
+    return hardest(options, several[:LOOKED_AT], late)
 
 
-def hardest(question: Question, several: Sequence[Named], late: Callable[[], bool]) -> list[Named]:
+def hardest(options: Options, several: Sequence[Named], late: Callable[[], bool]) -> list[Named]:
     """Return the two hardest truths for each reason, each once."""
     found: dict[str, Named] = {}
-    for score in scores(question):
+    for score in scores(options):
         values = []
         for each in several:
-            values.append(-math.inf if late() else _value(question.structure, each, score))
+            values.append(-math.inf if late() else _value(options.structure, each, score))
         order = np.argsort(-np.array(values), kind="stable")[:TOP]
         found |= {several[place].name: several[place] for place in order}
     return list(found.values())
 
 
-def scores(question: Question) -> list[Score]:
+def scores(options: Options) -> list[Score]:
     """Return what makes a truth hard; theory that cannot answer for this structure is left out."""
-    structure, horizon = question.structure, question.horizon
-    rewards = question.rewards
+    structure, horizon = options.structure, options.horizon
+    rewards = options.rewards
     several: list[Score] = [_closeness, lambda truth: -truth.gamma_star]
     if answers(structure, SUCB):
         policy = SUCB(structure, **rewards)
         several.append(lambda truth: upper_bounds(truth, horizon, "SUCB", policy)[0].value)
-    if answers(structure, SAE) and question.reward_range is not None:
+    if answers(structure, SAE) and options.reward_range is not None:
         longer = SAE(structure, horizon, alpha=1.0, **rewards)
         several.append(lambda truth: upper_bounds(truth, horizon, "SAE", longer)[0].value)
-    several.append(
-        lambda truth: cheapest_allocation(truth, question.family, question.sigma).constant
-    )
+    several.append(lambda truth: cheapest_allocation(truth, options.family, options.sigma).constant)
     return several
 
 
@@ -84,21 +82,21 @@ def _value(structure: Structure, truth: Named, score: Score) -> float:
     return -math.inf if math.isnan(value) else value
 
 
-def _possible_models(question: Question) -> list[Named]:
+def _possible_models(options: Options) -> list[Named]:
     """Return the models of a table whose means are possible, those with the smallest gaps first."""
-    structure = question.structure
+    structure = options.structure
     names = getattr(structure, "model_names", None)
     if names is None:
         return []
     several = [Named(f"model {name}", structure.means(place)) for place, name in enumerate(names)]
-    low, high = question.ends
+    low, high = options.ends
     possible = [each for each in several if low <= each.means.min() and each.means.max() <= high]
     if len(possible) <= LISTED:
         return possible
     return sorted(possible, key=lambda each: float(np.diff(np.sort(each.means)[-2:])[0]))
 
 
-def _drawn(question: Question, truths: Truths) -> list[Named]:
-    rng = np.random.default_rng([question.seed, LOOKED_AT])
+def _drawn(options: Options, truths: Truths) -> list[Named]:
+    rng = np.random.default_rng([options.seed, LOOKED_AT])
     drawn = [truths.draw(rng) for _ in range(LOOKED_AT)]
     return [Named(means_text(means), means) for means in drawn]

@@ -1,4 +1,4 @@
-"""Who stays in the race: paired differences, judged at few looks that share one probability of error.
+"""Elimination of candidates by paired differences; looks are few and share one probability of error.
 
 Candidates play the same runs. At each look a candidate is dropped whose regret exceeds the leader's, by
 a one-sided test of the paired differences at level / 2 / (looks x (candidates - 1)). The leader is the
@@ -6,7 +6,7 @@ candidate with the lowest mean regret; where the structure may be wrong, of thos
 regret on truths just outside the structure is below twice the blind reference's. Verdicts are tests at
 level / 2 / looks, shared among the sizes of error. So each verdict is wrong with a probability of at
 most level / 2, and if the verdicts are right, the best candidate is ever dropped with at most that. The
-tests are Student's with a correction for skewness (`intervals`): an approximation, which is why the race
+tests are Student's with a correction for skewness (`estimates`): an approximation, which is why the race
 looks at 64 runs first, and the pilot, which has fewer, drops only who is far behind besides.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from structured_bandits.advice.candidates import BLIND
-from structured_bandits.advice.intervals import end_of_mean
+from structured_bandits.advice.estimates import end_of_mean
 from structured_bandits.arrays import Floats
 
 LOOKS = 8  # two of the pilot, six of the race: 64, 128, …, 2,048 runs

@@ -1,4 +1,4 @@
-"""Playing candidates on the same truths with the same rewards.
+"""Candidates are played on the same truths with the same rewards.
 
 Runs come in blocks. Block b of a stage has its own generator, which draws a truth for each run and,
 where that fits into memory, all rewards of all arms: a tape. Every candidate plays the same worlds, so
@@ -16,8 +16,8 @@ from zlib import crc32
 import numpy as np
 
 from structured_bandits.advice.candidates import Candidate
-from structured_bandits.advice.clock import Clock
-from structured_bandits.advice.question import Question
+from structured_bandits.advice.options import Options
+from structured_bandits.advice.time_budget import TimeBudget
 from structured_bandits.arrays import Floats
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.gaussian import Gaussian
@@ -39,8 +39,8 @@ THREADS_PAY = 0.02  # seconds: less work than this is done sooner by one thread
 DrawTruth = Callable[[np.random.Generator], Floats]
 
 
-class Patience:
-    """Stands for the flag that ends a run: it is looked at once a plan, and counts."""
+class StopAfter:
+    """Ends a run after so many plans or seconds: stands for its flag, which is looked at once a plan."""
 
     def __init__(self, plans: float, seconds: float) -> None:
         self.plans = plans
@@ -53,16 +53,16 @@ class Patience:
         return int(self.lost)
 
 
-class Playground:
-    """The worlds of a question, and how long candidates take in them."""
+class Evaluator:
+    """Plays candidates in the worlds of the options, and measures how long they take."""
 
-    def __init__(self, question: Question, clock: Clock) -> None:
-        self.question = question
-        self.clock = clock
+    def __init__(self, options: Options, budget: TimeBudget) -> None:
+        self.options = options
+        self.budget = budget
         self.run_seconds: dict[str, float] = {}  # of a run, on all cores if nobody else needs them
         self.decision_seconds: dict[str, float] = {}  # of a decision, on one
         size = LARGEST_BLOCK
-        cells = question.structure.n_arms * question.horizon
+        cells = options.structure.n_arms * options.horizon
         while size > SMALLEST_BLOCK and size * cells * REWARD > TAPES:
             size //= 2
         self.taped = size * cells * REWARD <= TAPES
@@ -72,31 +72,31 @@ class Playground:
         self, stage: str, block: int, draw: DrawTruth, count: int | None = None
     ) -> list[WorldLike]:
         """Return the worlds of a block: a truth for each run, and the rewards that it pays."""
-        rng = np.random.default_rng([self.question.seed, crc32(stage.encode()), block])
+        rng = np.random.default_rng([self.options.seed, crc32(stage.encode()), block])
         return [self.world(draw(rng), rng) for _ in range(count or self.block_size)]
 
     def world(self, means: Floats, rng: np.random.Generator) -> WorldLike:
         """Return a world with these means, on a tape if that fits."""
         if self.taped:
             return self._tape(means, rng)
-        if self.question.reward_range is None:
-            return Gaussian(means, self.question.sigma)
-        return Bernoulli(means, self.question.reward_range)
+        if self.options.reward_range is None:
+            return Gaussian(means, self.options.sigma)
+        return Bernoulli(means, self.options.reward_range)
 
     def _tape(self, means: Floats, rng: np.random.Generator) -> Tape:
-        shape = len(means), self.question.horizon
-        if self.question.reward_range is None:
-            noise = self.question.sigma * rng.standard_normal(shape)
+        shape = len(means), self.options.horizon
+        if self.options.reward_range is None:
+            noise = self.options.sigma * rng.standard_normal(shape)
             return Tape(means[:, None] + noise, means)
-        low, high = self.question.reward_range
+        low, high = self.options.reward_range
         ones = rng.random(shape) < ((means - low) / (high - low))[:, None]
         return Tape(np.where(ones, high, low), means)
 
     def play(self, candidate: Candidate, stage: str, block: int, worlds: list[WorldLike]) -> Floats:
         """Return the regrets of a candidate in the worlds of a block."""
-        seed = crc32(f"{self.question.seed} {stage} {block}".encode())
+        seed = crc32(f"{self.options.seed} {stage} {block}".encode())
         begin = time.perf_counter()
-        setting = self._setting(candidate, seed, self.question.horizon)
+        setting = self._setting(candidate, seed, self.options.horizon)
         case = Listed({candidate.name: candidate.played}, worlds)
         workers = self._workers(candidate) if self._takes_long(candidate, len(worlds)) else 1
         blocks = run_blocks(setting, case, range(len(worlds)), workers, False)
@@ -107,12 +107,12 @@ class Playground:
     def prepare(self, candidate: Candidate, worlds: list[WorldLike]) -> Floats:
         """Compile what a candidate needs, by a single pull, and take the time of first runs."""
         if not needs_python(candidate.played):
-            with self.clock.compiled(candidate.name):
+            with self.budget.compiled(candidate.name):
                 case = Listed({candidate.name: candidate.played}, worlds[:1])
                 run_blocks(self._setting(candidate, 0, horizon=1), case, range(1), 1, False)
         seconds, shares, regrets = [], [], []
         for run, world in enumerate(worlds):
-            setting = self._setting(candidate, self._pilot_seed(run), self.question.horizon)
+            setting = self._setting(candidate, self._pilot_seed(run), self.options.horizon)
             case = Listed({candidate.name: candidate.played}, [world])
             begin = time.perf_counter()
             block = play_block(setting, case, range(1), np.zeros(1, np.int64))[candidate.name]
@@ -124,10 +124,10 @@ class Playground:
         return np.array(regrets)
 
     def try_out(
-        self, candidate: Candidate, run: int, world: WorldLike, patience: Patience
+        self, candidate: Candidate, run: int, world: WorldLike, patience: StopAfter
     ) -> float | None:
         """Return the regret of a first run without compiling anything, None if it takes too long."""
-        horizon, arms = self.question.horizon, len(world.means)
+        horizon, arms = self.options.horizon, len(world.means)
         record = RunRecord(
             np.array([horizon]),
             np.zeros(1),
@@ -141,7 +141,7 @@ class Playground:
         return None if patience.lost else float(record.regret[0])
 
     def _pilot_seed(self, run: int) -> int:
-        return crc32(f"{self.question.seed} pilot {run}".encode())
+        return crc32(f"{self.options.seed} pilot {run}".encode())
 
     def _workers(self, candidate: Candidate) -> int:
         """Python runs would need processes, and with them a form of the user's script."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from structured_bandits.advice.candidates import BLIND
-from structured_bandits.advice.contest import Contest
 from structured_bandits.advice.estimates import Estimate, mean_of
+from structured_bandits.advice.race import Race
 from structured_bandits.arrays import Floats
 
 ADVISED, TIED, REFERENCE = "advised", "not told apart", "reference"
@@ -15,18 +15,18 @@ ORDER = (ADVISED, TIED, REFERENCE, UNDECIDED, DROPPED, HOPELESS, TOO_SLOW)
 NOTHING = Estimate(None, None, None)  # type: ignore[arg-type]
 
 
-def records_of(contest: Contest) -> list[dict[str, Any]]:
+def records_of(race: Race) -> list[dict[str, Any]]:
     """Return a record for each candidate: the advised one first, then by role and mean regret."""
-    rows = [_record(contest, name) for name in contest.candidates]
+    rows = [_record(race, name) for name in race.candidates]
     return sorted(rows, key=lambda row: (ORDER.index(row["role"]), _or_last(row["mean"])))
 
 
-def _record(contest: Contest, name: str) -> dict[str, Any]:
+def _record(race: Race, name: str) -> dict[str, Any]:
     """Return the row of a candidate; what was not measured is None."""
-    candidate = contest.candidates[name]
-    row: dict[str, Any] = {"policy": name, **_role(contest, name), **_numbers(contest, name)}
-    seconds = contest.ground.decision_seconds.get(name)
-    blind = contest.fresh[BLIND].mean.value
+    candidate = race.candidates[name]
+    row: dict[str, Any] = {"policy": name, **_role(race, name), **_numbers(race, name)}
+    seconds = race.evaluator.decision_seconds.get(name)
+    blind = race.fresh[BLIND].mean.value
     mean = row["mean"]
     return row | {
         "times_blind": None if mean is None or blind <= 0.0 else mean / blind,
@@ -36,20 +36,20 @@ def _record(contest: Contest, name: str) -> dict[str, Any]:
     }
 
 
-def _role(contest: Contest, name: str) -> dict[str, Any]:
+def _role(race: Race, name: str) -> dict[str, Any]:
     """Return what became of a candidate, and why."""
-    standings = contest.standings
+    standings = race.standings
     raced = name in standings.regrets
     verdict = standings.verdict(name) if raced and standings.sizes else None
-    if name == contest.chosen:
+    if name == race.chosen:
         role, note = ADVISED, ""
-    elif name in contest.tied:
-        role, note = TIED, f"cannot be told from {contest.chosen}"
+    elif name in race.tied:
+        role, note = TIED, f"cannot be told from {race.chosen}"
     elif name == BLIND:
         role, note = REFERENCE, "knows nothing of the structure"
-    elif name in contest.too_slow:
-        role, note = TOO_SLOW, contest.too_slow[name]
-    elif name in contest.pilot.hopeless:
+    elif name in race.too_slow:
+        role, note = TOO_SLOW, race.too_slow[name]
+    elif name in race.pilot.hopeless:
         role, note = HOPELESS, f"far worse than {BLIND} in the pilot"
     elif name in standings.dropped:
         role, note = DROPPED, standings.dropped[name]
@@ -58,10 +58,10 @@ def _role(contest: Contest, name: str) -> dict[str, Any]:
     return {"role": role, "note": note, "verdict": verdict}
 
 
-def _numbers(contest: Contest, name: str) -> dict[str, Any]:
+def _numbers(race: Race, name: str) -> dict[str, Any]:
     """Return estimates: from fresh runs of the finalists, else from the runs that were played."""
-    if name in contest.fresh:
-        fresh = contest.fresh[name]
+    if name in race.fresh:
+        fresh = race.fresh[name]
         return {
             "runs": fresh.runs,
             "fresh": True,
@@ -71,9 +71,9 @@ def _numbers(contest: Contest, name: str) -> dict[str, Any]:
             **_ends("q95", fresh.quantile),
             "wrong": {size: _ends("mean", each) for size, each in fresh.wrong.items()},
         }
-    raced = contest.standings.regrets.get(name, {})
-    inside = raced.get("inside", contest.pilot.regrets.get(name))
-    sizes = contest.standings.sizes
+    raced = race.standings.regrets.get(name, {})
+    inside = raced.get("inside", race.pilot.regrets.get(name))
+    sizes = race.standings.sizes
     return {
         "runs": 0 if inside is None else len(inside),
         "fresh": False,

@@ -8,21 +8,26 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.advice.candidates import BLIND, Candidate
-from structured_bandits.advice.clock import Clock
-from structured_bandits.advice.estimates import Estimates, mean_of, quantile_of, worst_of
-from structured_bandits.advice.hard import trials
-from structured_bandits.advice.intervals import end_of_mean
+from structured_bandits.advice.estimates import (
+    Estimates,
+    end_of_mean,
+    mean_of,
+    quantile_of,
+    worst_of,
+)
+from structured_bandits.advice.evaluation import DrawTruth, Evaluator
+from structured_bandits.advice.hard_instances import trials
+from structured_bandits.advice.options import FEWEST_RUNS, Options
 from structured_bandits.advice.pilot import BLOCKS as PILOT_LOOKS
 from structured_bandits.advice.pilot import Pilot
-from structured_bandits.advice.playing import DrawTruth, Playground
-from structured_bandits.advice.question import FEWEST_RUNS, Question
-from structured_bandits.advice.racing import (
+from structured_bandits.advice.standings import (
     LOOKS,
     Regrets,
     Standings,
     above_zero,
     level_of_one_test,
 )
+from structured_bandits.advice.time_budget import TimeBudget
 from structured_bandits.advice.truths import Named, Outside, Truths
 
 MOST_RUNS = 2048  # of a race: with more, differences of a few per cent are found that nobody feels
@@ -34,34 +39,34 @@ FRESH_RUNS = 512  # if there is time
 TRIAL_RUNS = 64  # on each truth among which the worst is looked for
 
 
-class Contest:
+class Race:
     """One call of `advise`: who plays, what was played, and what follows from it."""
 
     def __init__(
-        self, question: Question, several: list[Candidate], inside: Truths, clock: Clock
+        self, options: Options, several: list[Candidate], inside: Truths, budget: TimeBudget
     ) -> None:
-        self.question = question
+        self.options = options
         self.candidates = {each.name: each for each in several}
-        self.clock = clock
-        self.ground = Playground(question, clock)
+        self.budget = budget
+        self.evaluator = Evaluator(options, budget)
         self.inside = inside
         self.stages: dict[str, Truths] = {"inside": inside}
-        clock.say("looking outside")
-        for size in question.wrong:
-            outside = Outside(question.structure, inside, size, question.ends)
-            if outside.exist(question.seed):
+        budget.say("looking outside")
+        for size in options.wrong:
+            outside = Outside(options.structure, inside, size, options.ends)
+            if outside.exist(options.seed):
                 self.stages[f"{size:g}"] = outside
-        self.level = level_of_one_test(question.level, len(several))
-        self.pilot = Pilot(self.ground, inside, self.level, len(self.stages))
+        self.level = level_of_one_test(options.level, len(several))
+        self.pilot = Pilot(self.evaluator, inside, self.level, len(self.stages))
         self.too_slow: dict[str, str] = {}
         self.trials: list[Named] = []
         self.fresh: dict[str, Estimates] = {}
 
     def run(self, given: list[Named]) -> None:
         """Play the pilot, the race and fresh runs."""
-        deadline = self.clock.used + THEORY * self.question.seconds
-        self.clock.say("asking theory for hard truths")
-        self.trials = trials(self.question, self.inside, given, lambda: self.clock.used > deadline)
+        deadline = self.budget.used + THEORY * self.options.seconds
+        self.budget.say("asking theory for hard truths")
+        self.trials = trials(self.options, self.inside, given, lambda: self.budget.used > deadline)
         racing = self.pilot.fly(list(self.candidates.values()))
         self.too_slow |= self.pilot.too_slow
         self.standings = self._race(racing)
@@ -70,11 +75,11 @@ class Contest:
 
     def _leave_out_slow(self, names: list[str], runs: int) -> list[str]:
         """Return those that can play so many runs in time; the slowest are left out."""
-        costs = {name: runs * len(self.stages) * self.ground.run_seconds[name] for name in names}
-        left = max(self.clock.left(RACING), FIRST_ROUND * self.question.seconds)
+        costs = {name: runs * len(self.stages) * self.evaluator.run_seconds[name] for name in names}
+        left = max(self.budget.left(RACING), FIRST_ROUND * self.options.seconds)
         for name in sorted(names, key=lambda each: -costs[each]):
             if name != BLIND and math.fsum(costs.values()) > left:
-                seconds = FEWEST_RUNS * len(self.stages) * self.ground.run_seconds[name]
+                seconds = FEWEST_RUNS * len(self.stages) * self.evaluator.run_seconds[name]
                 self.too_slow[name] = f"{FEWEST_RUNS} runs would take {seconds:.1f} s"
                 del costs[name]
         return [name for name in names if name in costs]
@@ -84,19 +89,19 @@ class Contest:
         regrets = self._no_regrets(racing)
         sizes = tuple(stage for stage in self.stages if stage != "inside")
         fast = self._first_round(self._leave_out_slow(racing, FEWEST_RUNS), regrets)
-        careful = self.question.trust < 1.0
+        careful = self.options.trust < 1.0
         standings = Standings(
-            regrets, sizes, self.level, 0.5 * self.question.level / LOOKS, careful, fast
+            regrets, sizes, self.level, 0.5 * self.options.level / LOOKS, careful, fast
         )
         standings.look()
-        done, most = FEWEST_RUNS, self.question.runs or MOST_RUNS
+        done, most = FEWEST_RUNS, self.options.runs or MOST_RUNS
         for _ in range(LOOKS - len(PILOT_LOOKS) - 1):
             aim = min(2 * done, most, done + self._affordable(standings))
             if aim <= done or standings.decided:
                 break
             for block in range(self._blocks(done), self._blocks(aim)):
                 self._play_block("race", block, {*standings.alive, BLIND}, regrets)
-            done = self._blocks(aim) * self.ground.block_size
+            done = self._blocks(aim) * self.evaluator.block_size
             standings.look()
         return standings
 
@@ -104,7 +109,9 @@ class Contest:
         """Play the fewest runs; return those that kept up with the time."""
         for block in range(self._blocks(FEWEST_RUNS)):
             if block:
-                racing = self._leave_out_slow(racing, FEWEST_RUNS - block * self.ground.block_size)
+                racing = self._leave_out_slow(
+                    racing, FEWEST_RUNS - block * self.evaluator.block_size
+                )
             self._play_block("race", block, set(racing), regrets)
         for name in set(regrets) - set(racing):
             del regrets[name]
@@ -115,12 +122,12 @@ class Contest:
 
     def _affordable(self, standings: Standings) -> int:
         """Return how many more runs fit into the time."""
-        seconds = math.fsum(self.ground.run_seconds[name] for name in {*standings.alive, BLIND})
-        size = self.ground.block_size
-        return size * int(self.clock.left(RACING) / (seconds * len(self.stages) * size))
+        seconds = math.fsum(self.evaluator.run_seconds[name] for name in {*standings.alive, BLIND})
+        size = self.evaluator.block_size
+        return size * int(self.budget.left(RACING) / (seconds * len(self.stages) * size))
 
     def _blocks(self, runs: int) -> int:
-        return -(-runs // self.ground.block_size)
+        return -(-runs // self.evaluator.block_size)
 
     def _play_block(
         self, part: str, block: int, names: set[str], regrets: dict[str, Regrets]
@@ -128,10 +135,10 @@ class Contest:
         """Let these candidates play a block of each kind of truths, all in the same worlds."""
         for stage, truths in self.stages.items():
             label = f"{part} {stage}"
-            worlds = self.ground.worlds(label, block, truths.draw)
+            worlds = self.evaluator.worlds(label, block, truths.draw)
             for name in sorted(names):
-                self.clock.say(f"{part}, run {(block + 1) * len(worlds)}: {name}")
-                more = self.ground.play(self.candidates[name], label, block, worlds)
+                self.budget.say(f"{part}, run {(block + 1) * len(worlds)}: {name}")
+                more = self.evaluator.play(self.candidates[name], label, block, worlds)
                 regrets[name][stage] = np.append(regrets[name][stage], more)
 
     def _choice(self) -> tuple[str, list[str]]:
@@ -145,7 +152,7 @@ class Contest:
         """The lowest mean comes first; if means are equal, the lowest upper end, then time."""
         regret = self.standings.regrets[name]["inside"]
         upper = end_of_mean(regret, 0.025)
-        return float(regret.mean()), upper, self.ground.decision_seconds[name]
+        return float(regret.mean()), upper, self.evaluator.decision_seconds[name]
 
     def _play_afresh(self) -> None:
         """Play the finalists and the blind reference anew, with runs that did not choose them."""
@@ -170,16 +177,16 @@ class Contest:
         played = [name for name in self.tied if name in fresh]
         best = fresh[self.chosen]["inside"]
         for name in played:
-            if above_zero(fresh[name]["inside"] - best, self.question.level / len(played)):
+            if above_zero(fresh[name]["inside"] - best, self.options.level / len(played)):
                 self.tied.remove(name)
                 self.standings.drop(name, f"worse than {self.chosen} in fresh runs")
 
     def _fresh_blocks(self, finalists: list[str]) -> int:
         """Return how many blocks of fresh runs to play: what fits beside the trials, but not few."""
-        seconds = math.fsum(self.ground.run_seconds[name] for name in finalists)
-        runs = self.clock.left() / seconds - TRIAL_RUNS * len(self.trials)
+        seconds = math.fsum(self.evaluator.run_seconds[name] for name in finalists)
+        runs = self.budget.left() / seconds - TRIAL_RUNS * len(self.trials)
         fitting = int(runs / len(self.stages))
-        wanted = self.question.runs or FRESH_RUNS
+        wanted = self.options.runs or FRESH_RUNS
         return self._blocks(max(FEWEST_RUNS, min(wanted, fitting)))
 
     def _trial_regrets(self, finalists: list[str]) -> dict[str, list[Any]]:
@@ -189,11 +196,11 @@ class Contest:
             label = f"trial {number}"
             parts: dict[str, list[Any]] = {name: [] for name in finalists}
             for block in range(self._blocks(TRIAL_RUNS)):
-                worlds = self.ground.worlds(label, block, _always(trial))
+                worlds = self.evaluator.worlds(label, block, _always(trial))
                 for name in finalists:
-                    self.clock.say(f"{label} of {len(self.trials)}: {name}")
+                    self.budget.say(f"{label} of {len(self.trials)}: {name}")
                     parts[name].append(
-                        self.ground.play(self.candidates[name], label, block, worlds)
+                        self.evaluator.play(self.candidates[name], label, block, worlds)
                     )
             for name in finalists:
                 found[name].append(np.concatenate(parts[name]))

@@ -1,4 +1,4 @@
-"""The time that playing may take: compiling is shown and not counted."""
+"""The seconds that `advise` may play: compiling is shown and not counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from structured_bandits.progress import progress_bar
 
 
-class Clock:
+class TimeBudget:
     """Seconds used so far out of those allowed, with a bar that shows them."""
 
     def __init__(self, seconds: float, progress: bool | None) -> None:
@@ -54,7 +54,7 @@ class Clock:
         finally:
             self.compiling += time.perf_counter() - begin
 
-    def __enter__(self) -> Clock:
+    def __enter__(self) -> TimeBudget:
         self._bar.__enter__()
         return self
 

@@ -1,4 +1,4 @@
-"""What is asked: the arguments of `advise`, checked."""
+"""The arguments of `advise`, checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEWEST_RUNS = 64  # regret has heavy tails: with fewer runs Student's t says not
 
 
 @dataclass(frozen=True)
-class Question:
+class Options:
     """A structure, how long it is played, and how far the answer is to be trusted."""
 
     structure: Structure
@@ -56,7 +56,7 @@ class Question:
         return self.reward_range or (-math.inf, math.inf)
 
 
-def checked_question(
+def checked_options(
     structure: Any,
     horizon: Any,
     family: Any,
@@ -67,11 +67,11 @@ def checked_question(
     runs: Any,
     seconds: Any,
     seed: Any,
-) -> Question:
-    """Return the question, or say what is wrong with it."""
+) -> Options:
+    """Return the options; raise a ParameterError that names the argument that is wrong."""
     if not isinstance(structure, Structure):
         raise ParameterError(f"structure={structure!r}: expected a structure")
-    return Question(
+    return Options(
         structure,
         checked_count("horizon", horizon, least=2),
         checked_family(family, ("bernoulli", "gaussian")),

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from structured_bandits.advice.question import Question
-from structured_bandits.advice.racing import FAILS, SURVIVES
-from structured_bandits.advice.records import ADVISED, TIED
-from structured_bandits.advice.rounding import number
+from structured_bandits.advice.candidate_rows import ADVISED, TIED
+from structured_bandits.advice.options import Options
+from structured_bandits.advice.standings import FAILS, SURVIVES
 from structured_bandits.families import listed
 from structured_bandits.structures.no_choice import no_choice, only_best_arm
+from structured_bandits.text_tables import rounded
 
 Row = dict[str, Any]
 COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
-def words_of(table: list[Row], blind: str, question: Question) -> str:
+def words_of(table: list[Row], blind: str, options: Options) -> str:
     """Return a few plain sentences: what to take, what it costs, and what could not be decided."""
     (chosen,) = (row for row in table if row["role"] == ADVISED)
-    horizon, trust, warning = question.horizon, question.trust, no_choice(question.structure)
-    only = only_best_arm(question.structure)
+    horizon, trust, warning = options.horizon, options.trust, no_choice(options.structure)
+    only = only_best_arm(options.structure)
     if needs_no_policy(chosen, only):
         return f"{warning} {_price_of_doubt(chosen, table, blind, horizon, only)}"
     sentences = [_take(chosen, table, blind, horizon), _if_wrong(chosen, trust)]
@@ -49,7 +49,7 @@ def _price_of_doubt(
     """Return what it costs not to believe that one arm is best, and what to believe it."""
     reference = next(row for row in table if row["policy"] == blind)
     cost = (
-        f"In {horizon:,} pulls {blind} loses {number(reference['mean'])} if the knowledge is right, "
+        f"In {horizon:,} pulls {blind} loses {rounded(reference['mean'])} if the knowledge is right, "
         "compared with always pulling the best arm (that is its regret)."
     )
     if not chosen["wrong"]:
@@ -60,7 +60,7 @@ def _price_of_doubt(
         return f"{cost} Where all means are off by {size}, {only} was still best whenever we tried."
     return (
         f"{cost} Where all means are off by {size}, {chosen['policy']}, which believes the knowledge, "
-        f"loses {number(loss)}."
+        f"loses {rounded(loss)}."
     )
 
 
@@ -75,9 +75,9 @@ def _take(chosen: Row, table: list[Row], blind: str, horizon: int) -> str:
     if name == blind:
         return f"{cost}. No policy that uses the structure was surely better."
     return (
-        f"{cost}. {blind}, which knows nothing of the structure, loses {number(reference['mean'])}. "
+        f"{cost}. {blind}, which knows nothing of the structure, loses {rounded(reference['mean'])}. "
         f"Of all truths that were tried, {name} does worst on {chosen['worst_truth']}, where it loses "
-        f"{number(chosen['worst'])}."
+        f"{rounded(chosen['worst'])}."
     )
 
 
@@ -86,7 +86,7 @@ def _if_wrong(chosen: Row, trust: float) -> str:
     if not chosen["wrong"]:
         return "How it does if the structure is wrong was not tried."
     size = _largest(chosen)
-    loss = number(chosen["wrong"][size]["mean"])
+    loss = rounded(chosen["wrong"][size]["mean"])
     said = f"If all means are off by {size}, it loses {loss}"
     if trust < 1.0 or chosen["verdict"] == SURVIVES:
         return f"{said}."
@@ -101,10 +101,10 @@ def _is_better(row: Row, chosen: Row) -> bool:
 
 def _better_but(row: Row) -> str:
     size = _largest(row)
-    loss = number(row["wrong"][size]["mean"])
+    loss = rounded(row["wrong"][size]["mean"])
     said = (
-        f"{row['policy']} loses only {number(row['mean'])} if the structure is right, but {loss} if all "
-        f"means are off by {size}"
+        f"{row['policy']} loses only {rounded(row['mean'])} if the structure is right, but {loss} if "
+        f"all means are off by {size}"
     )
     if row["verdict"] == FAILS:
         return f"{said}: take it if you are sure of the structure (trust=1)."
@@ -117,7 +117,7 @@ def _largest(row: Row) -> str:
 
 def _with_interval(row: Row) -> str:
     """Return a mean, and where it lies with 95 % confidence if that is known."""
-    mean = number(row["mean"])
+    mean = rounded(row["mean"])
     if row["mean_high"] is None:
         return mean
-    return f"{mean} (95 % interval {number(row['mean_low'])} to {number(row['mean_high'])})"
+    return f"{mean} (95 % interval {rounded(row['mean_low'])} to {rounded(row['mean_high'])})"
