@@ -14,7 +14,7 @@ from structured_bandits import __version__
 from structured_bandits.cli_service import COMMANDS
 from structured_bandits.complaints import ComplainingGroup, Complaint, stoppable
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, OutputError
-from structured_bandits.experiments.paper.words import PRESETS
+from structured_bandits.experiments.paper.page_texts import PRESETS
 from structured_bandits.extras import needs
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import structured_bandits as sb
 from structured_bandits.cli import main
 from structured_bandits.experiments import sequential
-from structured_bandits.experiments.evidence import (
+from structured_bandits.experiments.claims import (
     Arm,
     Flat,
     Growing,

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from structured_bandits.experiments.deciding import MOST_RUNS, decide
-from structured_bandits.experiments.paper.catalogue import experiments
-from structured_bandits.experiments.paper.claims import CLAIMS
-from structured_bandits.experiments.paper.field import with_all_policies
-from structured_bandits.experiments.paper.outcome import outcome_of
-from structured_bandits.experiments.paper.words import FAIR, LEAD, NOTES, PRESETS, TITLE
+from structured_bandits.experiments.claim_runner import MOST_RUNS, decide
+from structured_bandits.experiments.paper.catalogue import experiments, with_all_policies
+from structured_bandits.experiments.paper.page_texts import (
+    FAIR,
+    LEAD,
+    NOTES,
+    PRESETS,
+    TITLE,
+    outcome_of,
+)
+from structured_bandits.experiments.paper.statements import CLAIMS
 from structured_bandits.experiments.run import Say, publish, run_all
 from structured_bandits.experiments.saved_runs import RunOptions
 from structured_bandits.report.page import Page

@@ -8,7 +8,7 @@ parameter (errata, I-35). Arms have the names of the paper, which counts them fr
 
 from __future__ import annotations
 
-from structured_bandits.experiments.evidence import (
+from structured_bandits.experiments.claims import (
     Arm,
     Claim,
     EarlyRegret,

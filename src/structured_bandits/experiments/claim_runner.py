@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from structured_bandits.experiments.evidence import Claim
+from structured_bandits.experiments.claims import Claim
 from structured_bandits.experiments.saved_runs import RunOptions, run_policy, together
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.progress import progress_bar
