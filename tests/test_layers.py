@@ -27,6 +27,7 @@ LAYERS = [
         "warn",
         "progress",
         "protocol",
+        "reading",
         "writing",
         "os_errors",
         "text_tables",

@@ -38,8 +38,8 @@ from structured_bandits.experiments.worlds import (
 )
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
+from structured_bandits.reading import check_keys, read_toml
 from structured_bandits.simulation.compatibility import check_together
-from structured_bandits.structures.files.toml import check_keys, read_toml
 
 KEYS = {
     "title": str,
@@ -179,22 +179,17 @@ def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_keys(path: Path, content: dict[str, Any]) -> None:
+    if "sweep" in content:
+        raise FileFormatError(
+            f"{path} has a [sweep]: structured-bandits sweep {path} plays all its points"
+        )
+    check_keys(content, str(path), (), tuple(sorted(KEYS)))
     for key, value in content.items():
-        if key == "sweep":
-            raise FileFormatError(
-                f"{path} has a [sweep]: structured-bandits sweep {path} plays all its points"
-            )
-        if key not in KEYS:
-            accepted = ", ".join(sorted(KEYS))
-            raise FileFormatError(f"{path}, {key!r}: unknown; accepted are {accepted}")
         if not isinstance(value, KEYS[key]) or isinstance(value, bool):  # type: ignore[arg-type]
             raise FileFormatError(f"{path}, {key}={value!r}: expected {_kind(KEYS[key])}")
-    needed = ["structure", "horizon"]
-    if content.get("figure", "regret") != "structure":
-        needed.append("policies")
-    for key in needed:
-        if key not in content:
-            raise FileFormatError(f"{path}: {key!r} is missing")
+    played = content.get("figure", "regret") != "structure"
+    needed = ("structure", "horizon", *(("policies",) if played else ()))
+    check_keys(content, str(path), needed, tuple(KEYS))
 
 
 def _kind(types: Any) -> str:
@@ -303,11 +298,7 @@ def _checked_spec(
             'named by policy = "module:Class"'
         )
     keys = ("kind", *keys_of(POLICIES[kind]), *(("guard",) if default is not None else ()))
-    unknown = [key for key in spec if key not in keys]
-    if unknown:
-        raise FileFormatError(
-            f"{path}, {place}, {unknown[0]!r}: unknown; accepted are {', '.join(keys)}"
-        )
+    check_keys(spec, f"{path}, {place}", (), keys)
     return {**spec, "kind": kind}
 
 

@@ -19,11 +19,11 @@ from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.information.truth import true_means
 from structured_bandits.protocol import WorldLike
+from structured_bandits.reading import check_keys, shortened
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.files.load import reader
-from structured_bandits.structures.files.paths import shortened
-from structured_bandits.structures.files.toml import build_structure, check_keys
+from structured_bandits.structures.files.toml import build_structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 
 PlayedWorld = Bernoulli | Bounded | Gaussian

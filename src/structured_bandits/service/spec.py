@@ -30,9 +30,9 @@ from structured_bandits.live.serving import ORDERS
 from structured_bandits.misfit.build import misfit_test
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.policies.guarded import usual_fallback
+from structured_bandits.reading import check_keys, read_toml
 from structured_bandits.service.inlined import inlined_structure, structure_of
 from structured_bandits.structures.base import Structure, index_of
-from structured_bandits.structures.files.toml import check_keys, read_toml
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 TABLES = ("policy", "reward", "control", "audit", "alarm", "start")

@@ -30,6 +30,7 @@ from structured_bandits.experiments.settings import (
 )
 from structured_bandits.experiments.worlds import Named
 from structured_bandits.policies.base import POLICIES
+from structured_bandits.reading import check_keys
 
 CHECKPOINTS = 20  # of a point, unless the file says otherwise: there are many points
 FIXED = ("title", "caption", "figure", "same_as", "presets", "policies", "runs", "checkpoints")
@@ -154,16 +155,10 @@ def _axis(path: Path, name: str, values: Any, content: Mapping[str, Any]) -> Axi
 
 def _check_cases(path: Path, cases: Sequence[Any]) -> None:
     """Raise unless these are tables of keys that may vary."""
-    accepted = (*VARIED, SEED)
     for case in cases:
         if not isinstance(case, dict):
             raise FileFormatError(f"{path}, sweep.{CASES}: expected tables of keys and values")
-        unknown = [each for each in case if each not in ("name", *accepted)]
-        if unknown:
-            raise FileFormatError(
-                f"{path}, sweep.{CASES}, {unknown[0]!r}: unknown; accepted are name, "
-                f"{', '.join(accepted)}"
-            )
+        check_keys(case, f"{path}, sweep.{CASES}", (), ("name", *VARIED, SEED))
 
 
 def _check_different(path: Path, axes: Sequence[Axis], points: Sequence[Point]) -> None:

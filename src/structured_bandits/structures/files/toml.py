@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from structured_bandits.errors import FileFormatError, MissingExtraError, StructuredBanditsError
+from structured_bandits.reading import check_keys, shortened
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.builders.combine import (
     Constraint,
@@ -29,7 +28,6 @@ from structured_bandits.structures.builders.knowledge import (
 )
 from structured_bandits.structures.builders.tables import around, mixtures
 from structured_bandits.structures.curves.structure import CurveStructure, Piece
-from structured_bandits.structures.files.paths import shortened
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
@@ -124,41 +122,6 @@ def _finished(build: Callable[..., Structure], table: Mapping[str, Any], place: 
     structure = build() if "factors" in table else build(**rewards)
     structure = intersection(structure, wanted) if wanted else structure
     return scaled(structure, table["factors"], **rewards) if "factors" in table else structure
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return what is written in a TOML file; raises FileFormatError if it is none."""
-    try:
-        return toml_of(path, path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
-
-
-def toml_of(path: Path, text: str) -> dict[str, Any]:
-    """Return what the text of a TOML file says; raises FileFormatError if it is none."""
-    try:
-        return tomllib.loads(text)
-    except ValueError as error:  # also of numbers with too many digits
-        raise FileFormatError(f"{path}: {error}; expected TOML") from None
-    except RecursionError:
-        raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
-
-
-def check_keys(
-    table: Mapping[str, Any], place: str, needed: tuple[str, ...], optional: tuple[str, ...]
-) -> None:
-    """Raise if a key is unknown or missing."""
-    accepted = tuple(dict.fromkeys((*needed, *optional)))
-    unknown = [key for key in table if key not in accepted]
-    missing = [key for key in needed if key not in table]
-    if unknown:
-        near = get_close_matches(unknown[0], accepted, n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise FileFormatError(
-            f"{place}, {unknown[0]!r}: unknown; accepted are {', '.join(accepted)}{meant}"
-        )
-    if missing:
-        raise FileFormatError(f"{place}: {missing[0]!r} is missing")
 
 
 def _file(table: Mapping[str, Any], place: str, folder: Path, read_file: ReadFile) -> Structure:
