@@ -103,7 +103,7 @@ def analyse(
     file that says which kind of structure it is.
     """
     from structured_bandits.experiments.cost import named_policies, played_policies
-    from structured_bandits.report.analysis import analysis_data, analysis_text
+    from structured_bandits.report.analysis_report import analysis_data, analysis_text
     from structured_bandits.structures.files.load import load_structure
     from structured_bandits.theory.analysis import analyse as analysis_of
 
@@ -137,7 +137,7 @@ def _overview(
     as_json: bool,
 ) -> None:
     """Print a row for each model, the answer of `analyse` without a truth."""
-    from structured_bandits.report.overview import overview_data, overview_text
+    from structured_bandits.report.overview_report import overview_data, overview_text
     from structured_bandits.structures.files.load import load_structure
     from structured_bandits.theory.overview import overview
 

@@ -42,6 +42,11 @@ def number(value: float, digits: int = 4) -> str:
     return "0" if abs(value) < NEGLIGIBLE else f"{value:.{digits}g}"
 
 
+def few(names: Sequence[str], most: int = 8) -> str:
+    """Return names as a list in words, cut after `most`."""
+    return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")
+
+
 def rounded(value: float) -> str:
     """Return a number with about three digits, and commas between thousands.
 

@@ -28,7 +28,7 @@ from structured_bandits.experiments.paper.statements import CLAIMS
 from structured_bandits.experiments.saved_runs import RunOptions, gather
 from structured_bandits.experiments.settings import read_experiment
 from structured_bandits.policies.base import POLICIES
-from structured_bandits.report.records import CAPPED, FAILS, HOLDS, SAME, Verdict
+from structured_bandits.report.verdicts import CAPPED, FAILS, HOLDS, SAME, Verdict
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["reproduce", "fig2a", "fig3a", "fig1-left", "--preset", "fitted", "--runs", "4"]

@@ -22,7 +22,7 @@ from structured_bandits.experiments.claims import (
     NeverPulls,
 )
 from structured_bandits.experiments.sequential import LOG_NEEDED, SHARES, Comparison, log_wealth
-from structured_bandits.report.records import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
+from structured_bandits.report.verdicts import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
 
 
 def comparison(one: np.ndarray, two: np.ndarray, most: float = 1.0) -> Comparison:

@@ -11,7 +11,7 @@ from pathlib import Path
 from structured_bandits import text_tables
 from structured_bandits.errors import FileFormatError, OutputError
 from structured_bandits.policies.reading import READINGS
-from structured_bandits.report.records import (
+from structured_bandits.report.verdicts import (
     CAPPED,
     FAILS,
     HOLDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from structured_bandits.experiments.sequential import ERROR, MARGIN
-from structured_bandits.report.records import (
+from structured_bandits.report.verdicts import (
     CAPPED,
     FAILS,
     HOLDS,

@@ -18,7 +18,8 @@ from structured_bandits.experiments.paper.statements import CLAIMS
 from structured_bandits.experiments.run import Say, publish, run_all
 from structured_bandits.experiments.saved_runs import RunOptions
 from structured_bandits.report.page import Page
-from structured_bandits.report.tables import claims_text, regret_text
+from structured_bandits.report.verdicts import claims_text
+from structured_bandits.simulation.regret_table import regret_table
 
 
 def reproduce(
@@ -55,6 +56,6 @@ def reproduce(
     for experiment in extra:
         result = results[experiment.id, experiment.preset]
         if result is not None:
-            say(f"\n{experiment.title}\n{regret_text(result)}")
+            say(f"\n{experiment.title}\n{regret_table(result).text()}")
     say(f"page: {path}")
     return path

@@ -10,7 +10,7 @@ from typing import Any
 from structured_bandits.arrays import Floats
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import Structure
-from structured_bandits.text_tables import paragraph
+from structured_bandits.text_tables import paragraph, table_text
 
 HOLDS, FAILS, SAME = "holds", "does not hold", "no difference"
 OPEN = "open"  # more runs will decide it
@@ -79,6 +79,24 @@ class Statement:
     statement: str
     where: str
     experiment: str  # whose runs decide it, and whose figure shows it
+
+
+def claims_text(claims: Iterable[Statement], verdicts: dict[str, dict[str, Verdict]]) -> str:
+    """Return the claims and their verdicts, one column for each preset."""
+    rows = [["claim", *verdicts]]
+    for claim in claims:
+        if any(claim.id in each for each in verdicts.values()):
+            rows.append([claim.id, *(_outcome(each.get(claim.id)) for each in verdicts.values())])
+    if len(rows) == 1:
+        return "no claim is decided by these experiments"
+    totals = [f"{preset}: {tally(each.values())}" for preset, each in verdicts.items()]
+    return "\n".join([table_text(rows), "", *totals])
+
+
+def _outcome(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "not run"
+    return verdict.text
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,9 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from structured_bandits.report.tables import (
-    bound_text,
-    few,
-    plain_data,
-    rewards_text,
-)
+from structured_bandits.report.cells import bound_text, plain_data, rewards_text
 from structured_bandits.structures.no_choice import no_choice
-from structured_bandits.text_tables import number, paragraph, table_text
+from structured_bandits.text_tables import few, number, paragraph, table_html, table_text
 from structured_bandits.theory.overview import Overview
 
 MOST_ROWS = 30  # of the table in a text
@@ -74,14 +69,10 @@ def overview_text(data: dict[str, Any]) -> str:
 
 def overview_html(data: dict[str, Any]) -> str:
     """Return the table for a notebook."""
-    heads = "".join(f"<th>{html.escape(name)}</th>" for name in HEADER)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in _rows(data)
-    )
     words = [data["structure"], _head(data)], [*_left_out(data), *_words(data)]
     before, after = ("".join(f"<p>{html.escape(text)}</p>" for text in texts) for texts in words)
-    return f"{before}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{after}"
+    rows = [[(cell, False) for cell in row] for row in _rows(data)]
+    return f"{before}{table_html(HEADER, rows)}{after}"
 
 
 def _head(data: dict[str, Any]) -> str:
