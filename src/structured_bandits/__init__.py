@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from structured_bandits import sources  # stays first: it hashes what is about to be loaded
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.bounded import Bounded
-from structured_bandits.environments.delayed import Delayed
-from structured_bandits.environments.delays import GeometricDelay
+from structured_bandits.environments.delays import Delayed, GeometricDelay
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.environments.tape import Tape
 from structured_bandits.errors import (

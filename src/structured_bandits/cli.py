@@ -468,7 +468,7 @@ def _draw(analysis: Any, horizon: int, beta: float, rewards: list[float], path: 
     with needs("--figure", extra="report"):
         from matplotlib.figure import Figure
 
-    from structured_bandits.plots.structure import draw_structure, figure_size
+    from structured_bandits.plots.structure_figure import draw_structure, figure_size
     from structured_bandits.report.figures import write_figure
 
     figure = Figure(figsize=figure_size(analysis.structure), layout="constrained")

@@ -26,7 +26,7 @@ from structured_bandits.planning.information_ratio import (
 )
 from structured_bandits.policies.best_arm_belief import Belief, write_belief, write_information
 from structured_bandits.policies.ids import choose
-from structured_bandits.testing.play import Played, play, play_in
+from structured_bandits.testing.tapes import Played, play, play_in
 
 R = figure1_right()
 

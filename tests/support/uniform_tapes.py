@@ -16,7 +16,7 @@ from scipy.special import betaincinv, ndtri
 from structured_bandits.environments.tape import Tape
 from structured_bandits.planning.streaks import Streak
 from structured_bandits.protocol import Now, Outcome
-from structured_bandits.testing.play import Played, play_in
+from structured_bandits.testing.tapes import Played, play_in
 
 
 @dataclass

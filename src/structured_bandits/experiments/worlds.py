@@ -13,8 +13,7 @@ import numpy as np
 from structured_bandits.checks import checked_above
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.bounded import Bounded
-from structured_bandits.environments.delayed import Delayed
-from structured_bandits.environments.delays import GeometricDelay, checked_delay
+from structured_bandits.environments.delays import Delayed, GeometricDelay, checked_delay
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.information.truth import true_means

@@ -27,6 +27,7 @@ from structured_bandits.errors import (
     HorizonWarning,
     ParameterError,
     RewardError,
+    warn_user,
 )
 from structured_bandits.live.ahead import LookAhead, assumed_results, note_away, plan_ahead
 from structured_bandits.live.available import allowed_arms
@@ -66,7 +67,6 @@ from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
 from structured_bandits.structures.base import counting, index_of
-from structured_bandits.warn import warn_user
 from structured_bandits.writing import write_whole
 
 SPAWN_KEY = (crc32(b"agent"),)  # of an agent's stream of random numbers

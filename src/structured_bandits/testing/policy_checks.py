@@ -25,9 +25,8 @@ from structured_bandits.policies.form import check_policy as check_form
 from structured_bandits.records import Record
 from structured_bandits.simulation.blocks import needs_python
 from structured_bandits.testing.failures import CheckError, blamed, failure, require
-from structured_bandits.testing.play import Played, Spy, play, play_in
 from structured_bandits.testing.surroundings import importable, in_threads, untouched_globals
-from structured_bandits.testing.tapes import STYLES, reward_tape
+from structured_bandits.testing.tapes import STYLES, Played, Spy, play, play_in, reward_tape
 
 SHORT_HORIZONS = (1, 2, 3, 5, 8, 13)
 SNAPSHOTS = (1, 2, 4, 9, 23, 57)  # pulls after which an agent is saved and restored
