@@ -26,7 +26,7 @@ from structured_bandits.experiments.sweeps.executors import LOCAL, Crew, cluster
 from structured_bandits.experiments.sweeps.grid import Grid, read_grid
 from structured_bandits.experiments.sweeps.parts import load_runs, part_path, save_part
 from structured_bandits.experiments.sweeps.play import Players, out_at_once, play_grid
-from structured_bandits.experiments.sweeps.schedule import SECONDS
+from structured_bandits.experiments.sweeps.scheduler import SECONDS
 from structured_bandits.simulation.workers import core_count, submit_to
 
 TOPIC = "sweep"

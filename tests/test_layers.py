@@ -25,7 +25,7 @@ LAYERS = [
         "families",
         "progress",
         "protocol",
-        "reading",
+        "input_files",
         "writing",
         "text_tables",
         "wire",

@@ -58,6 +58,7 @@ from structured_bandits.structures.builders.combine import (
     scaled,
     union,
 )
+from structured_bandits.structures.builders.estimated_tables import around, mixtures
 from structured_bandits.structures.builders.knowledge import (
     concave,
     known_best_mean,
@@ -67,7 +68,6 @@ from structured_bandits.structures.builders.knowledge import (
     unimodal,
     unstructured,
 )
-from structured_bandits.structures.builders.tables import around, mixtures
 from structured_bandits.structures.curves.structure import CurveStructure, Piece
 from structured_bandits.structures.files.load import load_structure
 from structured_bandits.structures.finite.structure import FiniteStructure

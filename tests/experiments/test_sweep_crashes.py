@@ -20,7 +20,7 @@ from support.slow_sweep import SLOW_POINTS, SlowSweep
 import structured_bandits as sb
 from structured_bandits.experiments.sweeps import play
 from structured_bandits.experiments.sweeps.executors import Crew
-from structured_bandits.experiments.sweeps.schedule import FIRST
+from structured_bandits.experiments.sweeps.scheduler import FIRST
 
 RUNS = 60
 PAUSE = 0.02  # seconds of a run

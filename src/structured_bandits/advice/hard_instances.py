@@ -16,7 +16,7 @@ from structured_bandits.policies.base import answers
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.structures.base import Structure
-from structured_bandits.theory.bounds import upper_bounds
+from structured_bandits.theory.upper_bounds import upper_bounds
 
 TOP = 2  # truths for each reason
 LISTED = 8  # a table with no more models is played on all of them

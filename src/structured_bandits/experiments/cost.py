@@ -14,7 +14,7 @@ from structured_bandits.simulation.result import Result
 from structured_bandits.simulation.simulate import simulate
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.analysis import Analysis
-from structured_bandits.theory.bounds import theorem_policies
+from structured_bandits.theory.upper_bounds import theorem_policies
 
 
 def named_policies(

@@ -36,9 +36,9 @@ from structured_bandits.experiments.worlds import (
     read_problem,
     read_rewards,
 )
+from structured_bandits.input_files import check_keys, read_toml
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
-from structured_bandits.reading import check_keys, read_toml
 from structured_bandits.simulation.compatibility import check_together
 
 KEYS = {

@@ -17,8 +17,8 @@ from structured_bandits.environments.delays import Delayed, GeometricDelay, chec
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.information.truth import true_means
+from structured_bandits.input_files import check_keys, shortened
 from structured_bandits.protocol import WorldLike
-from structured_bandits.reading import check_keys, shortened
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.files.load import reader

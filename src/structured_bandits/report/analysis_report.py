@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from structured_bandits.protocol import PolicyLike
-from structured_bandits.report.cells import bound_text, plain_data, rewards_text
+from structured_bandits.report.table_cells import bound_text, plain_data, rewards_text
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
 from structured_bandits.structures.no_choice import no_choice
@@ -54,7 +54,7 @@ def analysis_data(
     those whose bounds it tells (default: with the parameters of the theorems), `played` are simulations
     of what it is about.
     """
-    from structured_bandits.theory.bounds import theorem_policies
+    from structured_bandits.theory.upper_bounds import theorem_policies
 
     structure = analysis.structure
     ends = reward_range or structure.range_of_rewards

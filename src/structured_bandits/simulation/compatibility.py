@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from structured_bandits.environments.base import World
 from structured_bandits.environments.delays import Delayed
+from structured_bandits.environments.world import World
 from structured_bandits.errors import HorizonWarning, ParameterError, RewardError, warn_user
 from structured_bandits.policies.base import Policy
 from structured_bandits.policies.form import check_first_plan, check_policy

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.environments.base import declared_range
+from structured_bandits.environments.world import declared_range
 from structured_bandits.errors import RewardError
 from structured_bandits.live.results import checked_results
 from structured_bandits.planning.streaks import NO_LIMIT, Streak

@@ -247,7 +247,7 @@ class Analysis:
         times in t pulls, in every model; by default the squared width of the range of rewards that the
         structure declares, 1 for rewards in [0, 1].
         """
-        from structured_bandits.theory.bounds import bounds_table
+        from structured_bandits.theory.upper_bounds import bounds_table
 
         return bounds_table(self._record, *self._checked_bounds(horizon, policies, convergence))
 
@@ -258,7 +258,7 @@ class Analysis:
         convergence: float | None = None,
     ) -> list[dict[str, Any]]:
         """Return the rows of `bounds`, each by the names of its columns; this takes no pandas."""
-        from structured_bandits.theory.bounds import bound_rows
+        from structured_bandits.theory.upper_bounds import bound_rows
 
         return bound_rows(self._record, *self._checked_bounds(horizon, policies, convergence))
 

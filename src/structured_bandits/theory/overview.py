@@ -17,7 +17,7 @@ from structured_bandits.planning.confidence import width_budget
 from structured_bandits.progress import progress_bar
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import NOWHERE, Confusing, Nearest
-from structured_bandits.theory.bound import largest_regret
+from structured_bandits.theory.lower_bounds import largest_regret
 
 if TYPE_CHECKING:
     import pandas

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from structured_bandits.experiments.claim_runner import MOST_RUNS, decide
 from structured_bandits.experiments.paper.catalogue import experiments, with_all_policies
+from structured_bandits.experiments.paper.claim_list import CLAIMS
 from structured_bandits.experiments.paper.page_texts import (
     FAIR,
     LEAD,
@@ -14,7 +15,6 @@ from structured_bandits.experiments.paper.page_texts import (
     TITLE,
     outcome_of,
 )
-from structured_bandits.experiments.paper.statements import CLAIMS
 from structured_bandits.experiments.run import Say, publish, run_all
 from structured_bandits.experiments.saved_runs import RunOptions
 from structured_bandits.report.page import Page

@@ -29,8 +29,8 @@ from structured_bandits.experiments.settings import (
     read_content,
 )
 from structured_bandits.experiments.worlds import Named
+from structured_bandits.input_files import check_keys
 from structured_bandits.policies.base import POLICIES
-from structured_bandits.reading import check_keys
 
 CHECKPOINTS = 20  # of a point, unless the file says otherwise: there are many points
 FIXED = ("title", "caption", "figure", "same_as", "presets", "policies", "runs", "checkpoints")

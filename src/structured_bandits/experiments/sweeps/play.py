@@ -17,7 +17,7 @@ from structured_bandits.experiments.sweeps import manifest
 from structured_bandits.experiments.sweeps.executors import Crew, cluster, is_loss, processes
 from structured_bandits.experiments.sweeps.grid import Grid
 from structured_bandits.experiments.sweeps.parts import gather, missing_runs
-from structured_bandits.experiments.sweeps.schedule import Schedule
+from structured_bandits.experiments.sweeps.scheduler import Schedule
 from structured_bandits.experiments.sweeps.tasks import Piece, Played, Task, play_task
 from structured_bandits.progress import progress_bar, with_bar
 from structured_bandits.simulation.workers import check_executor, slots_of, submit_to

@@ -15,7 +15,7 @@ import numpy as np
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.report.analysis_report import lower_text, regret_text
-from structured_bandits.report.cells import bound_text
+from structured_bandits.report.table_cells import bound_text
 from structured_bandits.service.explorer import charts
 from structured_bandits.service.explorer.apart import ODDS
 from structured_bandits.service.explorer.choice import mean_span

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from structured_bandits.errors import FileFormatError, MissingExtraError, StructuredBanditsError
-from structured_bandits.reading import check_keys, shortened
+from structured_bandits.input_files import check_keys, shortened
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.builders.combine import (
     Constraint,
@@ -17,6 +17,7 @@ from structured_bandits.structures.builders.combine import (
     scaled,
     union,
 )
+from structured_bandits.structures.builders.estimated_tables import around, mixtures
 from structured_bandits.structures.builders.knowledge import (
     concave,
     known_best_mean,
@@ -26,7 +27,6 @@ from structured_bandits.structures.builders.knowledge import (
     unimodal,
     unstructured,
 )
-from structured_bandits.structures.builders.tables import around, mixtures
 from structured_bandits.structures.curves.structure import CurveStructure, Piece
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.polytope import Polytope

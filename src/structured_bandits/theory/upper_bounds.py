@@ -18,18 +18,16 @@ from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.protocol import PolicyLike
 from structured_bandits.structures.base import Structure
-from structured_bandits.theory.bound import (
-    Bound,
-    Check,
-    cost_over_hardness,
-    hardness,
-    largest_regret,
-)
 from structured_bandits.theory.elimination import eliminate
 from structured_bandits.theory.lower_bounds import (
+    Bound,
+    Check,
     burnetas_katehakis,
     constant_regret,
+    cost_over_hardness,
     graves_lai_bound,
+    hardness,
+    largest_regret,
     truth_checks,
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from structured_bandits.structures.boxes.structure import BoxStructure
-from structured_bandits.structures.builders.limits import check_pieces
+from structured_bandits.structures.builders.memory_limits import check_pieces
 from structured_bandits.structures.finite.structure import table_of
 from structured_bandits.structures.polyhedral.mixture import MixtureStructure
 from structured_bandits.structures.reward_ranges import Range
