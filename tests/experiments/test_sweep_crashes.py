@@ -171,7 +171,7 @@ def test_losses_with_something_played_in_between_do_not_add_up(
 
         return one()
 
-    monkeypatch.setattr(play.Players, "crew", crew)
+    monkeypatch.setattr(play.Workers, "crew", crew)
     said: list[str] = []
     assert sb.sweep(slow.file, slow.out, allow_code=True, say=said.append).runs == 30
     assert len(said) > 3

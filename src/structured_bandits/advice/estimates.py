@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.advice.truths import Named
+from structured_bandits.advice.truths import NamedTruth
 from structured_bandits.arrays import Floats
 from structured_bandits.extras import needs
 
@@ -79,7 +79,7 @@ def quantile_of(samples: Floats) -> Estimate:
     )
 
 
-def worst_of(trials: list[Named], regrets: list[Floats]) -> Worst:
+def worst_of(trials: list[NamedTruth], regrets: list[Floats]) -> Worst:
     """Return the worst truth: found on every other run, estimated on the rest.
 
     The largest of several means is too large on the runs that made it the largest.

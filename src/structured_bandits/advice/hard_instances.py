@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from structured_bandits.advice.options import Options
-from structured_bandits.advice.truths import Named, Truths, means_text
+from structured_bandits.advice.truths import NamedTruth, Truths, means_text
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.information.graves_lai import cheapest_allocation
 from structured_bandits.information.truth import Truth, truth_of
@@ -26,8 +26,8 @@ Score = Callable[[Truth], float]
 
 
 def trials(
-    options: Options, truths: Truths, given: list[Named], late: Callable[[], bool]
-) -> list[Named]:
+    options: Options, truths: Truths, given: list[NamedTruth], late: Callable[[], bool]
+) -> list[NamedTruth]:
     """Return the truths on which the worst case is looked for.
 
     Those that the user gave; all models of a small table; else the hardest, by theory, of the models
@@ -41,9 +41,11 @@ def trials(
     return hardest(options, several[:LOOKED_AT], late)
 
 
-def hardest(options: Options, several: Sequence[Named], late: Callable[[], bool]) -> list[Named]:
+def hardest(
+    options: Options, several: Sequence[NamedTruth], late: Callable[[], bool]
+) -> list[NamedTruth]:
     """Return the two hardest truths for each reason, each once."""
-    found: dict[str, Named] = {}
+    found: dict[str, NamedTruth] = {}
     for score in scores(options):
         values = []
         for each in several:
@@ -74,7 +76,7 @@ def _closeness(truth: Truth) -> float:
     return -float(gaps.min()) if len(gaps) else -math.inf
 
 
-def _value(structure: Structure, truth: Named, score: Score) -> float:
+def _value(structure: Structure, truth: NamedTruth, score: Score) -> float:
     try:
         value = score(truth_of(structure, truth.means))
     except StructuredBanditsError:  # an extra is missing, or theory has no answer here
@@ -82,13 +84,15 @@ def _value(structure: Structure, truth: Named, score: Score) -> float:
     return -math.inf if math.isnan(value) else value
 
 
-def _possible_models(options: Options) -> list[Named]:
+def _possible_models(options: Options) -> list[NamedTruth]:
     """Return the models of a table whose means are possible, those with the smallest gaps first."""
     structure = options.structure
     names = getattr(structure, "model_names", None)
     if names is None:
         return []
-    several = [Named(f"model {name}", structure.means(place)) for place, name in enumerate(names)]
+    several = [
+        NamedTruth(f"model {name}", structure.means(place)) for place, name in enumerate(names)
+    ]
     low, high = options.ends
     possible = [each for each in several if low <= each.means.min() and each.means.max() <= high]
     if len(possible) <= LISTED:
@@ -96,7 +100,7 @@ def _possible_models(options: Options) -> list[Named]:
     return sorted(possible, key=lambda each: float(np.diff(np.sort(each.means)[-2:])[0]))
 
 
-def _drawn(options: Options, truths: Truths) -> list[Named]:
+def _drawn(options: Options, truths: Truths) -> list[NamedTruth]:
     rng = np.random.default_rng([options.seed, LOOKED_AT])
     drawn = [truths.draw(rng) for _ in range(LOOKED_AT)]
-    return [Named(means_text(means), means) for means in drawn]
+    return [NamedTruth(means_text(means), means) for means in drawn]

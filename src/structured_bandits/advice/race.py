@@ -28,7 +28,7 @@ from structured_bandits.advice.standings import (
     level_of_one_test,
 )
 from structured_bandits.advice.time_budget import TimeBudget
-from structured_bandits.advice.truths import Named, Outside, Truths
+from structured_bandits.advice.truths import NamedTruth, Outside, Truths
 
 MOST_RUNS = 2048  # of a race: with more, differences of a few per cent are found that nobody feels
 RACING = 0.6  # of the time; the rest is for fresh runs
@@ -59,10 +59,10 @@ class Race:
         self.level = level_of_one_test(options.level, len(several))
         self.pilot = Pilot(self.evaluator, inside, self.level, len(self.stages))
         self.too_slow: dict[str, str] = {}
-        self.trials: list[Named] = []
+        self.trials: list[NamedTruth] = []
         self.fresh: dict[str, Estimates] = {}
 
-    def run(self, given: list[Named]) -> None:
+    def run(self, given: list[NamedTruth]) -> None:
         """Play the pilot, the race and fresh runs."""
         deadline = self.budget.used + THEORY * self.options.seconds
         self.budget.say("asking theory for hard truths")
@@ -207,6 +207,6 @@ class Race:
         return found
 
 
-def _always(trial: Named) -> DrawTruth:
+def _always(trial: NamedTruth) -> DrawTruth:
     """Return what draws this truth every time."""
     return lambda rng: trial.means

@@ -25,7 +25,7 @@ PARTS = 1000  # of a line of models: where data are known, the posterior is cons
 TRIES = 50  # at a truth outside before there is held to be none
 
 
-class Named(NamedTuple):
+class NamedTruth(NamedTuple):
     """A truth with a name for people."""
 
     name: str
@@ -41,7 +41,7 @@ class Truths(Protocol):
         """Return the means of a truth."""
 
 
-class Group(NamedTuple):
+class LineGroup(NamedTuple):
     """Lines of models with the probability of each."""
 
     first: Floats
@@ -58,7 +58,7 @@ class Group(NamedTuple):
 class FromLines:
     """Truths of a table, a curve or a product of these, from the prior or what data made of it."""
 
-    def __init__(self, groups: Iterable[Group], approximate: str) -> None:
+    def __init__(self, groups: Iterable[LineGroup], approximate: str) -> None:
         self.groups = tuple(groups)
         self.approximate = approximate
 
@@ -88,7 +88,7 @@ class FromList:
 
     approximate = ""
 
-    def __init__(self, named: list[Named]) -> None:
+    def __init__(self, named: list[NamedTruth]) -> None:
         self.named = named
 
     def draw(self, rng: np.random.Generator) -> Floats:
@@ -125,11 +125,11 @@ def truths_of(options: Options, data: Seen | None) -> FromLines | FromPolytopes:
     return FromPolytopes(possible, data is not None)
 
 
-def named_truths(structure: Structure, truths: Any) -> list[Named]:
+def named_truths(structure: Structure, truths: Any) -> list[NamedTruth]:
     """Return the truths that the user gave: models, or vectors of means."""
     if isinstance(truths, str) or not isinstance(truths, Iterable):
         raise ParameterError(f"truths={truths!r}: expected a list of models or of vectors of means")
-    named = [Named(_name(structure, truth), true_means(structure, truth)) for truth in truths]
+    named = [NamedTruth(_name(structure, truth), true_means(structure, truth)) for truth in truths]
     if not named:
         raise ParameterError("truths: none given")
     return named
@@ -211,7 +211,7 @@ def _group(
     data: Seen | None,
     rewards: Rewards,
     ends: tuple[float, float],
-) -> Group:
+) -> LineGroup:
     """Return the lines on which every mean is possible, in parts if data make some likelier."""
     first, last, logs = lines.first, lines.last, line_weights(lines, prior)
     if data is not None:
@@ -222,7 +222,7 @@ def _group(
     if not possible.any():
         raise _nothing_possible(ends)
     weights = np.where(possible, np.exp(logs - logs[possible].max()), 0.0)
-    return Group(first, last, weights / weights.sum())
+    return LineGroup(first, last, weights / weights.sum())
 
 
 def _in_parts(lines: ModelLines, logs: Floats) -> tuple[Floats, Floats, Floats]:

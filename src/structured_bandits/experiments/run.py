@@ -29,7 +29,7 @@ from structured_bandits.report.figures import (
     save_numbers,
 )
 from structured_bandits.report.page import Page, check_page, write_page
-from structured_bandits.report.verdicts import Problem, Shown
+from structured_bandits.report.verdicts import Shown, ShownProblem
 from structured_bandits.simulation.regret_table import regret_table
 from structured_bandits.simulation.result import Result
 from structured_bandits.text_tables import printable
@@ -162,7 +162,9 @@ def shown_of(experiment: Experiment, result: Result | None) -> Shown:
         kind=experiment.figure,
         horizon=experiment.horizon,
         rewards=experiment.plain.get("rewards") or "bernoulli",
-        problem=Problem(problem.structure, problem.truth, problem.world.means) if problem else None,
+        problem=ShownProblem(problem.structure, problem.truth, problem.world.means)
+        if problem
+        else None,
         result=result,
         beta=BETA,
         experiment=experiment.id,

@@ -30,7 +30,7 @@ from structured_bandits.experiments.own_policies import checked_name, errors_of_
 from structured_bandits.experiments.policies import build_policy, keys_of, own_code
 from structured_bandits.experiments.worlds import (
     Delays,
-    Named,
+    NamedStructures,
     Problem,
     RandomProblems,
     read_problem,
@@ -62,7 +62,7 @@ KEYS = {
 #: The keys, besides those that have a field of their own, that decide the numbers.
 DECIDING = ("truth", "rewards", "sigma", "spread", "delay", "delay_failures", "structure")
 FIGURES = ("regret", "pulls", "structure")
-NOTHING_NAMED: Named = MappingProxyType({})
+NOTHING_NAMED: NamedStructures = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Experiment:
 def read_experiment(
     path: Path,
     preset: str | None = None,
-    named: Named = NOTHING_NAMED,
+    named: NamedStructures = NOTHING_NAMED,
     allow_code: bool = False,
 ) -> Experiment:
     """Read an experiment; `preset` names one of its `[presets]`, whose values replace its own.
@@ -121,7 +121,7 @@ def build_experiment(
     path: Path,
     content: dict[str, Any],
     preset: str | None = None,
-    named: Named = NOTHING_NAMED,
+    named: NamedStructures = NOTHING_NAMED,
     allow_code: bool = False,
 ) -> Experiment:
     """Return the experiment that `content` describes; `path` is where it stands, for its errors."""
@@ -199,7 +199,11 @@ def _kind(types: Any) -> str:
 
 
 def _experiment(
-    path: Path, content: dict[str, Any], preset: str | None, named: Named, allow_code: bool
+    path: Path,
+    content: dict[str, Any],
+    preset: str | None,
+    named: NamedStructures,
+    allow_code: bool,
 ) -> Experiment:
     horizon = checked_count("horizon", content["horizon"])
     figure = content.get("figure", "regret")

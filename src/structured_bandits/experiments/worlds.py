@@ -60,7 +60,7 @@ class Delays(NamedTuple):
 NO_DELAYS = Delays(None, None)
 
 #: Structures that experiment files may name instead of a file, and random problems.
-Named = Mapping[str, Callable[[], Structure] | RandomProblems]
+NamedStructures = Mapping[str, Callable[[], Structure] | RandomProblems]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def read_rewards(path: Path, content: Mapping[str, Any]) -> RewardLaw:
 
 
 def read_problem(
-    path: Path, name: Any, truth: Any, rewards: RewardLaw, delays: Delays, named: Named
+    path: Path, name: Any, truth: Any, rewards: RewardLaw, delays: Delays, named: NamedStructures
 ) -> Problem | RandomProblems:
     """Return the problem of an experiment file.
 

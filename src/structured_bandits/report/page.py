@@ -17,7 +17,7 @@ from structured_bandits.report.verdicts import (
     HOLDS,
     OPEN,
     SAME,
-    Outcome,
+    Findings,
     Shown,
     Statement,
     Verdict,
@@ -42,7 +42,7 @@ class Page:
     title: str
     lead: str
     presets: dict[str, str]  # name -> what it is
-    outcome: Outcome | None = None
+    outcome: Findings | None = None
     figures: list[tuple[Shown, str]] = field(default_factory=list)  # with their SVG
     claims: tuple[Statement, ...] = ()
     verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # preset -> claim id
@@ -96,7 +96,7 @@ def page_html(page: Page) -> str:
     return whole_page(page.title, body)
 
 
-def _outcome_html(outcome: Outcome, presets: dict[str, str]) -> str:
+def _outcome_html(outcome: Findings, presets: dict[str, str]) -> str:
     """Return the section that says what came out, and what the two readings are."""
     readings = _list_html(
         f"<b>{text_html(name)}</b>: {text_html(presets[name])}" for name in presets

@@ -55,7 +55,7 @@ def tally(verdicts: Iterable[Verdict]) -> str:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Findings:
     """What came out of all claims together, for the head of a page and the foot of a table."""
 
     counts: str  # how many claims hold
@@ -100,7 +100,7 @@ def _outcome(verdict: Verdict | None) -> str:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ShownProblem:
     """A structure, its true model and the true means, as a figure needs them."""
 
     structure: Structure
@@ -118,7 +118,7 @@ class Shown:
     kind: str  # "regret", "pulls" or "structure"
     horizon: int
     rewards: str
-    problem: Problem | None  # None: drawn afresh in each run
+    problem: ShownProblem | None  # None: drawn afresh in each run
     result: Result | None  # None: nothing is played, the structure is shown
     beta: float  # the margin at which the gaps of a structure remove arms
     experiment: str = ""  # figures of the same experiment stand side by side

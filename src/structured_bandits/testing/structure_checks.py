@@ -30,7 +30,7 @@ FAR = 1e6  # more than any mean
 LEAD = 1e-3  # of an arm that is surely best in a model
 
 
-class Answer(NamedTuple):
+class BoxAnswer(NamedTuple):
     """What cells say of a box: its best arms, and the optimistic one (None if they do not say)."""
 
     arms: tuple[int, ...]
@@ -157,7 +157,7 @@ def _check_value(structure: Structure, name: str) -> None:
     )
 
 
-def _ask(structure: Structure, box: Box, notes: Any = None, flag: bool = False) -> Answer:
+def _ask(structure: Structure, box: Box, notes: Any = None, flag: bool = False) -> BoxAnswer:
     """Ask the cells about a box; `notes` are theirs, `flag` is what stands in `found` before."""
     cells = structure.cells
     with blamed(f"Asking the cells of {type(structure).__name__} about a box", _how(box)):
@@ -174,7 +174,7 @@ def _ask(structure: Structure, box: Box, notes: Any = None, flag: bool = False) 
         optimistic = None
         if hasattr(cells, "optimistic_arm"):
             optimistic = int(cells.optimistic_arm(box, notes))
-    return Answer(arms, optimistic)
+    return BoxAnswer(arms, optimistic)
 
 
 def _check_ends(structure: Structure, name: str) -> None:
@@ -201,7 +201,7 @@ def _check_ends(structure: Structure, name: str) -> None:
     )
 
 
-def _check_answer(structure: Structure, name: str, box: Box, answer: Answer) -> None:
+def _check_answer(structure: Structure, name: str, box: Box, answer: BoxAnswer) -> None:
     """Does the answer fit itself, notes that were used, and a larger box?"""
     if answer.optimistic is not None:
         fits = answer.optimistic in answer.arms if answer.arms else answer.optimistic == -1
@@ -449,7 +449,7 @@ def _check_distances(
 
 
 def _check_threads(
-    structure: Structure, name: str, sample: list[Box], wanted: list[Answer]
+    structure: Structure, name: str, sample: list[Box], wanted: list[BoxAnswer]
 ) -> None:
     """Ask all boxes in several threads at once."""
     found: list[Any] = [None] * 3
@@ -485,7 +485,7 @@ def _random_boxes(arms: int, known: list[Floats], count: int) -> list[Box]:
     return boxes
 
 
-def _said(answer: Answer) -> str:
+def _said(answer: BoxAnswer) -> str:
     optimistic = "" if answer.optimistic is None else f" and the optimistic arm {answer.optimistic}"
     return f"the best arms {answer.arms}{optimistic}"
 

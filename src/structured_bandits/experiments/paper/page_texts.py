@@ -10,7 +10,7 @@ from structured_bandits.report.verdicts import (
     FAILS,
     HOLDS,
     SAME,
-    Outcome,
+    Findings,
     Statement,
     Verdict,
     tally,
@@ -53,7 +53,7 @@ NOTES = [
 Verdicts = Mapping[str, Mapping[str, Verdict]]  # preset -> claim id -> verdict
 
 
-def outcome_of(claims: Sequence[Statement], verdicts: Verdicts) -> Outcome:
+def outcome_of(claims: Sequence[Statement], verdicts: Verdicts) -> Findings:
     """Return how many claims hold in each reading, which do not, and how sure that is."""
     refuted = [claim for claim in claims if _all(claim, verdicts, FAILS)]
     several = len(verdicts) > 1
@@ -63,7 +63,7 @@ def outcome_of(claims: Sequence[Statement], verdicts: Verdicts) -> Outcome:
         if several and not any(_all(claim, verdicts, each) for each in (HOLDS, FAILS))
     ]
     heading = "These claims do not hold, however the paper is read" if several else "Do not hold"
-    return Outcome(
+    return Findings(
         _counts(claims, verdicts),
         {
             heading: tuple(claim.statement for claim in refuted),

@@ -10,7 +10,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.environments.bernoulli import Bernoulli
-from structured_bandits.experiments.worlds import Named, Problem, RandomProblems
+from structured_bandits.experiments.worlds import NamedStructures, Problem, RandomProblems
 from structured_bandits.structures.curves.structure import Closed, CurveStructure, Piece
 from structured_bandits.structures.finite.structure import FiniteStructure
 
@@ -201,7 +201,7 @@ class DrawnOnce:
 
 
 #: What experiment files may name.
-STRUCTURES: Named = {
+STRUCTURES: NamedStructures = {
     "paper:figure1-left": figure1_left,
     "paper:figure1-left-flat": partial(figure1_left, informative=False),
     "paper:figure1-right": figure1_right,

@@ -28,7 +28,7 @@ from structured_bandits.experiments.settings import (
     build_experiment,
     read_content,
 )
-from structured_bandits.experiments.worlds import Named
+from structured_bandits.experiments.worlds import NamedStructures
 from structured_bandits.input_files import check_keys
 from structured_bandits.policies.base import POLICIES
 
@@ -84,7 +84,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Grid:
+class SweepGrid:
     """All points of a sweep."""
 
     title: str
@@ -97,9 +97,9 @@ def read_grid(
     source: Path | Mapping[str, Any],
     runs: int | None = None,
     seed: int = 0,
-    named: Named = NOTHING_NAMED,
+    named: NamedStructures = NOTHING_NAMED,
     allow_code: bool = False,
-) -> Grid:
+) -> SweepGrid:
     """Read an experiment with a `[sweep]`: a file, or what would be in it."""
     if isinstance(source, Mapping):
         path, content = Path("sweep"), copy.deepcopy(dict(source))
@@ -120,7 +120,7 @@ def read_grid(
     _check_different(path, axes, points)
     known = points[0].experiment
     wanted = known.runs if runs is None else checked_count("runs", runs)
-    return Grid(known.title, wanted, axes, tuple(points))
+    return SweepGrid(known.title, wanted, axes, tuple(points))
 
 
 def _axis(path: Path, name: str, values: Any, content: Mapping[str, Any]) -> Axis:
@@ -208,7 +208,7 @@ def _points(
     content: dict[str, Any],
     axes: Sequence[Axis],
     seed: int,
-    named: Named,
+    named: NamedStructures,
     allow_code: bool,
 ) -> Iterator[Point]:
     """Yield the points policy by policy, the last axis changing fastest."""

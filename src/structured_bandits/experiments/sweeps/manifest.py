@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from structured_bandits.errors import FileFormatError, OutputError
-from structured_bandits.experiments.sweeps.grid import Grid
+from structured_bandits.experiments.sweeps.grid import SweepGrid
 
 FORMAT = 1
 NAME = "sweep.json"
 KEYS = {"title", "runs", "parameters", "settings", "points"}
 
 
-def manifest_of(grid: Grid) -> dict[str, Any]:
+def manifest_of(grid: SweepGrid) -> dict[str, Any]:
     """Return what a sweep is, as JSON can hold it."""
     return {
         "format": FORMAT,

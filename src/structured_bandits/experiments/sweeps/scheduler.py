@@ -15,7 +15,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 
 from structured_bandits.experiments.sweeps.grid import Point
-from structured_bandits.experiments.sweeps.tasks import Piece, Played
+from structured_bandits.experiments.sweeps.tasks import PointRuns, TimedRuns
 
 SECONDS = 2.0  # that a task should take
 FIRST = 8  # runs of a kind that nobody has timed
@@ -40,21 +40,21 @@ class Schedule:
         self._known: dict[int, float] = {}  # seconds a run, by point
         self._told: set[tuple[str, int]] = set()  # kinds of which runs took long enough to tell
         self.slots = slots  # tasks that are done at the same time
-        pieces = [Piece(point, runs) for point, several in missing.items() for runs in several]
-        self._left: deque[Piece] = deque(self._one_of_each_kind_first(pieces))
+        pieces = [PointRuns(point, runs) for point, several in missing.items() for runs in several]
+        self._left: deque[PointRuns] = deque(self._one_of_each_kind_first(pieces))
         for piece in pieces:
             self._runs[self._kinds[piece.point]] += len(piece.runs)
 
-    def _one_of_each_kind_first(self, pieces: Iterable[Piece]) -> list[Piece]:
+    def _one_of_each_kind_first(self, pieces: Iterable[PointRuns]) -> list[PointRuns]:
         """Return the pieces with a few runs of each kind in front: then the time left is soon known."""
-        first: dict[tuple[str, int], Piece] = {}
-        rest: list[Piece] = []
+        first: dict[tuple[str, int], PointRuns] = {}
+        rest: list[PointRuns] = []
         for point, runs in pieces:
             kind = self._kinds[point]
             if kind not in first:
-                first[kind], runs = Piece(point, runs[:FIRST]), runs[FIRST:]
+                first[kind], runs = PointRuns(point, runs[:FIRST]), runs[FIRST:]
             if runs:
-                rest.append(Piece(point, runs))
+                rest.append(PointRuns(point, runs))
         return [*first.values(), *rest]
 
     @property
@@ -62,9 +62,9 @@ class Schedule:
         """How many runs nobody plays yet."""
         return self._runs.total()
 
-    def take(self) -> list[Piece]:
+    def take(self) -> list[PointRuns]:
         """Return the pieces of the next task; none if nothing is left."""
-        pieces: list[Piece] = []
+        pieces: list[PointRuns] = []
         room = min(SECONDS, max(0.1, TAIL * (self._seconds(self._runs) or SECONDS)))
         while self._left and room > 0.0 and len(pieces) < PIECES:
             piece = self._left.popleft()
@@ -75,8 +75,8 @@ class Schedule:
             fits = FIRST if cost is None else max(1, int(room / cost))
             now, later = piece.runs[:fits], piece.runs[fits:]
             if later:
-                self._left.appendleft(Piece(piece.point, later))
-            pieces.append(Piece(piece.point, now))
+                self._left.appendleft(PointRuns(piece.point, later))
+            pieces.append(PointRuns(piece.point, now))
             self._runs[self._kinds[piece.point]] -= len(now)
             self._under_way[self._kinds[piece.point]] += len(now)
             if cost is None or later:
@@ -84,7 +84,7 @@ class Schedule:
             room -= cost * len(now)
         return pieces
 
-    def learn(self, played: Iterable[Played]) -> None:
+    def learn(self, played: Iterable[TimedRuns]) -> None:
         """Learn what was played, and how long it took."""
         for (point, runs), seconds in played:
             kind, cost = self._kinds[point], seconds / len(runs)
@@ -107,8 +107,8 @@ class Schedule:
             if self._kinds[point] == kind:
                 del self._left[place]
                 if runs[count:]:
-                    self._left.insert(place, Piece(point, runs[count:]))
-                self._left.appendleft(Piece(point, runs[:count]))
+                    self._left.insert(place, PointRuns(point, runs[count:]))
+                self._left.appendleft(PointRuns(point, runs[:count]))
                 return
 
     def _cost(self, point: int) -> float | None:

@@ -28,7 +28,7 @@ from structured_bandits.sources import SOURCES_HASH
 _compiled: set[tuple[str, ...]] = set()  # what this process has compiled
 
 
-class Piece(NamedTuple):
+class PointRuns(NamedTuple):
     """Some runs of a point."""
 
     point: int
@@ -44,14 +44,14 @@ class Task:
     sources: str = SOURCES_HASH  # of who sends it
 
 
-class Played(NamedTuple):
+class TimedRuns(NamedTuple):
     """What a worker answers of a piece: how long it took, 0 if it was there already."""
 
-    piece: Piece
+    piece: PointRuns
     seconds: float
 
 
-def play_task(task: Task) -> list[Played]:
+def play_task(task: Task) -> list[TimedRuns]:
     """Play and write what is missing of a task.
 
     Dask cannot send errors that belong to two families, such as ValueError and OSError, nor an error
@@ -64,7 +64,7 @@ def play_task(task: Task) -> list[Played]:
     raise StructuredBanditsError(words)
 
 
-def _play_task(task: Task) -> list[Played]:
+def _play_task(task: Task) -> list[TimedRuns]:
     if task.sources != SOURCES_HASH:
         raise OutputError(
             "this worker has another version of structured-bandits than the process that sends it work; "
@@ -78,7 +78,7 @@ def _play_task(task: Task) -> list[Played]:
     for point in {point.policy: point for point, _ in task.pieces}.values():
         _load_code(point.experiment, point.policy)
     return [
-        Played(Piece(point.number, runs), _play(task.out, point, runs))
+        TimedRuns(PointRuns(point.number, runs), _play(task.out, point, runs))
         for point, runs in task.pieces
     ]
 
