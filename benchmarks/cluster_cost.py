@@ -27,14 +27,14 @@ import psutil
 from distributed import Client, Worker
 
 import structured_bandits as sb
-from structured_bandits.experiments.sweeps.grid import SweepGrid, read_grid
-from structured_bandits.experiments.sweeps.parts import (
+from structured_bandits.experiments.sweeps.folder import (
     gather,
     load_runs,
     part_path,
     rows_of,
     save_part,
 )
+from structured_bandits.experiments.sweeps.grid import SweepGrid, read_grid
 from structured_bandits.experiments.sweeps.play import out_at_once
 from structured_bandits.experiments.sweeps.sweep import publish
 from structured_bandits.experiments.sweeps.tasks import Task, play_task

@@ -1,4 +1,4 @@
-"""Tables and paragraphs for the terminal, tables in HTML; names and numbers as people read them."""
+"""Tables and paragraphs for the terminal, tables in HTML; names and numbers as texts or plain data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
 
 NOT_PRINTABLE = "\ufffd"
 #: What no page may hold: control characters but tabs and line ends, turns of direction, half characters.
@@ -113,3 +116,30 @@ def table_html(header: Sequence[str], rows: Iterable[HtmlRow]) -> str:
 def _cell(text: str, bold: bool) -> str:
     text = html.escape(text)
     return f"<td><b>{text}</b></td>" if bold else f"<td>{text}</td>"
+
+
+def bound_text(value: float | str | None, most: float) -> str:
+    """Return a bound as the cell of a table; above `most`, which no regret exceeds, it is vacuous."""
+    if value is None:
+        return ""
+    if isinstance(value, str) or value > most:  # "inf"
+        return "vacuous"
+    return f"{value:,.1f}"
+
+
+def rewards_text(family: str, sigma: float) -> str:
+    """Return in words what the rewards are."""
+    return "rewards of 0 or 1" if family == "bernoulli" else f"Gaussian rewards (sigma {sigma:g})"
+
+
+def plain_data(value: Any) -> Any:
+    """Return nested data as JSON holds them: infinity as "inf", None for what is no number."""
+    if isinstance(value, dict):
+        return {key: plain_data(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_data(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "inf"
+    return value

@@ -18,9 +18,9 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.experiments.sweeps import play
+from structured_bandits.experiments.sweeps.folder import missing_runs, part_path, rows_of, save_part
 from structured_bandits.experiments.sweeps.grid import read_grid
 from structured_bandits.experiments.sweeps.loaded import Sweep
-from structured_bandits.experiments.sweeps.parts import missing_runs, part_path, rows_of, save_part
 from structured_bandits.experiments.sweeps.scheduler import (
     DEARER,
     FIRST,

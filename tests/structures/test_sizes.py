@@ -17,7 +17,7 @@ from structured_bandits.structures.polyhedral.differences import (
     rivals_of,
 )
 from structured_bandits.structures.polyhedral.polytope import Polytope, means_with
-from structured_bandits.testing.surroundings import in_threads
+from structured_bandits.testing.requirements import in_threads
 
 
 def longest_leads(piece: Polytope) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.information.divergence import Information
-from structured_bandits.programs.quadratic import least_quadratic
+from structured_bandits.programs.convex import least_quadratic
 from structured_bandits.structures.curves.minimax import lowest_maximum
 from structured_bandits.structures.polyhedral.cell import mean_ends
 from structured_bandits.structures.polyhedral.regions import Region

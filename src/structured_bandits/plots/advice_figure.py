@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from structured_bandits.plots import palette
+from structured_bandits.plots import styles
 from structured_bandits.plots.axes import fresh_axes
 from structured_bandits.plots.labels import NUMBERS, plain
 from structured_bandits.plots.legends import legend_below
@@ -70,6 +70,6 @@ def _draw_dots(ax: Axes, estimates: list[Row], shift: float, label: str, number:
         fmt=MARKS[number % len(MARKS)],
         ms=5,
         capsize=2,
-        color=palette.colour(number),
+        color=styles.colour(number),
         label=label,
     )

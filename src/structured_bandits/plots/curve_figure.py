@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.extras import needs
-from structured_bandits.plots import palette
+from structured_bandits.plots import styles
 from structured_bandits.plots.axes import lay_out
 from structured_bandits.plots.labels import all_named, legend_label, named, text_size
 from structured_bandits.plots.legends import legend_below, legend_height
@@ -38,13 +38,13 @@ def draw_curves(
     """Draw the arms' means, the truth, and for other arms by how much their hardest model is off."""
     cells = structure.cells
     for cell, arm in enumerate(cells.best):
-        shade = palette.colour(int(arm))
+        shade = styles.colour(int(arm))
         ax.axvspan(cells.start[cell], cells.end[cell], color=shade, alpha=SHADE, lw=0)
     lines = [_draw_arm(structure, arm, ax) for arm in range(structure.n_arms)]
     truth = analysis.truth if isinstance(analysis.truth, (int, float)) else None
     if truth is not None:
-        ax.axvline(truth, color=palette.ink(), lw=1.0)
-        ax.plot([truth] * structure.n_arms, analysis.means, "o", color=palette.ink(), ms=4)
+        ax.axvline(truth, color=styles.ink(), lw=1.0)
+        ax.plot([truth] * structure.n_arms, analysis.means, "o", color=styles.ink(), ms=4)
     drawn = sorted(gaps, key=lambda gap: gap.gap)[:MOST_GAPS]
     arrows = [_draw_gap(structure, analysis, removal, ax) for removal in drawn]
     ax.set_xlabel("parameter")
@@ -66,7 +66,7 @@ def _draw_arm(structure: CurveStructure, arm: int, ax: Axes) -> Line2D:
             [piece.at_start[arm], piece.at_end[arm]],
             marker="o" if piece.is_point else None,
             lw=SCREEN.line,
-            **palette.line(arm),
+            **styles.line(arm),
         )
     return line
 
@@ -89,7 +89,7 @@ def _note(structure: CurveStructure, known: bool, drawn: list[Removal], gaps: in
 
 def _draw_gap(structure: CurveStructure, analysis: Analysis, removal: Removal, ax: Axes) -> float:
     """Draw an arrow from the true mean, carried over to the hardest model; return its middle."""
-    truth, colour = analysis.means[removal.told_by], palette.colour(removal.told_by)
+    truth, colour = analysis.means[removal.told_by], styles.colour(removal.told_by)
     reached = truth + _signed(structure, removal, truth)
     style = {"arrowstyle": "<->", "color": colour, "lw": 1.2, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", (removal.model, reached), (removal.model, truth), arrowprops=style)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structured_bandits.plots import palette
+from structured_bandits.plots import styles
 from structured_bandits.plots.axes import fresh_axes, lay_out
 from structured_bandits.plots.curve_figure import curves_size, draw_curves
 from structured_bandits.plots.heat_map import draw_heat_map, heat_map_size
@@ -80,7 +80,7 @@ def draw_mean_ranges(
     low = np.where(np.isfinite(low), low, analysis.means.min() - spread)
     high = np.where(np.isfinite(high), high, analysis.means.max() + spread)
     ax.bar(arms, high - low, bottom=low, width=0.7, color="0.5", alpha=0.25, label="possible means")
-    ink = palette.ink()
+    ink = styles.ink()
     ms = 4 if structure.n_arms <= 30 else 0
     ax.plot(arms, analysis.means, color=ink, lw=2.0, marker="o", ms=1.2 * ms, label="truth")
     for number, removal in enumerate(sorted(gaps, key=lambda gap: gap.gap)[:MOST_MODELS]):
@@ -93,8 +93,8 @@ def draw_mean_ranges(
             label=legend_label(
                 f"{named(structure.arm_names, removal.arm)} best: {removal.gap:.3g} off"
             ),
-            color=palette.colour(number),
-            ls=palette.LINES[1:][number % 4],
+            color=styles.colour(number),
+            ls=styles.LINES[1:][number % 4],
         )
     ax.set_xlabel("arm")
     ax.set_ylabel("mean reward")

@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from structured_bandits.protocol import PolicyLike
-from structured_bandits.report.table_cells import bound_text, plain_data, rewards_text
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
 from structured_bandits.structures.no_choice import no_choice
-from structured_bandits.text_tables import few, number, paragraph, table_text
+from structured_bandits.text_tables import (
+    bound_text,
+    few,
+    number,
+    paragraph,
+    plain_data,
+    rewards_text,
+    table_text,
+)
 from structured_bandits.theory.analysis import Analysis
 
 MOST_ARMS = 30  # rows of the table of arms

@@ -5,9 +5,17 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from structured_bandits.report.table_cells import bound_text, plain_data, rewards_text
 from structured_bandits.structures.no_choice import no_choice
-from structured_bandits.text_tables import few, number, paragraph, table_html, table_text
+from structured_bandits.text_tables import (
+    bound_text,
+    few,
+    number,
+    paragraph,
+    plain_data,
+    rewards_text,
+    table_html,
+    table_text,
+)
 from structured_bandits.theory.overview import Overview
 
 MOST_ROWS = 30  # of the table in a text

@@ -24,8 +24,15 @@ from structured_bandits.live.learned import learned_arrays
 from structured_bandits.policies.form import check_policy as check_form
 from structured_bandits.records import Record
 from structured_bandits.simulation.blocks import needs_python
-from structured_bandits.testing.failures import CheckError, blamed, failure, require
-from structured_bandits.testing.surroundings import importable, in_threads, untouched_globals
+from structured_bandits.testing.requirements import (
+    CheckError,
+    blamed,
+    failure,
+    importable,
+    in_threads,
+    require,
+    untouched_globals,
+)
 from structured_bandits.testing.tapes import STYLES, Played, Spy, play, play_in, reward_tape
 
 SHORT_HORIZONS = (1, 2, 3, 5, 8, 13)

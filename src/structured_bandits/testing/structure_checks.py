@@ -20,9 +20,8 @@ from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.planning.watches import NO_ARM, SEVERAL
 from structured_bandits.policies.base import POLICIES, Policy, answers
 from structured_bandits.structures.base import Structure
-from structured_bandits.testing.failures import blamed, require
 from structured_bandits.testing.policy_checks import check_policy
-from structured_bandits.testing.surroundings import importable, in_threads
+from structured_bandits.testing.requirements import blamed, importable, in_threads, require
 
 CLOSE = 1e-6  # values that are this close may count as equal, since solvers have tolerances
 HALVINGS = 24  # of an interval, until a value is known to CLOSE

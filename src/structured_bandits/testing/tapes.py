@@ -22,7 +22,7 @@ from structured_bandits.simulation.blocks import engine_of
 from structured_bandits.simulation.delayed import comes_late, middle_reward
 from structured_bandits.simulation.game import Game, Runs
 from structured_bandits.simulation.generator import Memory, RunStarts
-from structured_bandits.testing.failures import require
+from structured_bandits.testing.requirements import require
 
 STYLES = 8
 UNWRITTEN = -(2**40)  # what a plan finds in its quota and has to overwrite

@@ -17,8 +17,7 @@ from structured_bandits.planning.streaks import NO_LIMIT, Streak
 from structured_bandits.protocol import Now, Outcome, Paid, Seen, Stop
 from structured_bandits.simulation.delayed import comes_late
 from structured_bandits.simulation.engine import counts_gains, draw_certain, drawing_for
-from structured_bandits.testing.failures import blamed, require
-from structured_bandits.testing.surroundings import importable, untouched_globals
+from structured_bandits.testing.requirements import blamed, importable, require, untouched_globals
 from structured_bandits.testing.tapes import play_in
 
 BLOCK = 10  # pulls of a block that is compared with single ones

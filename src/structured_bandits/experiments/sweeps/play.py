@@ -13,10 +13,16 @@ from typing import Any
 
 from structured_bandits.checks import checked_count
 from structured_bandits.errors import OutputError, ParameterError
-from structured_bandits.experiments.sweeps import manifest
 from structured_bandits.experiments.sweeps.executors import Crew, cluster, is_loss, processes
+from structured_bandits.experiments.sweeps.folder import (
+    MANIFEST,
+    check_same,
+    gather,
+    manifest_of,
+    missing_runs,
+    read_manifest,
+)
 from structured_bandits.experiments.sweeps.grid import SweepGrid
-from structured_bandits.experiments.sweeps.parts import gather, missing_runs
 from structured_bandits.experiments.sweeps.scheduler import Schedule
 from structured_bandits.experiments.sweeps.tasks import PointRuns, Task, TimedRuns, play_task
 from structured_bandits.progress import progress_bar, with_bar
@@ -79,13 +85,13 @@ def play_grid(
 
 def prepare(grid: SweepGrid, out: Path) -> None:
     """Write what the sweep is; raises if the folder belongs to another one, or has no room."""
-    path = out / manifest.NAME
+    path = out / MANIFEST
     make_folder(out)
     sweep_unfinished(out.iterdir())
-    known = manifest.read_manifest(out)
-    ours = manifest.manifest_of(grid)
+    known = read_manifest(out)
+    ours = manifest_of(grid)
     if known is not None:
-        manifest.check_same(known, ours, out)
+        check_same(known, ours, out)
     elif any(out.iterdir()):
         raise OutputError(f"{out} is not empty, and no sweep is there; use another folder")
     sweep_unfinished((out / "data").rglob("*.part"))

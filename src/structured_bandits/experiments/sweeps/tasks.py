@@ -20,9 +20,8 @@ from structured_bandits.experiments.own_policies import load_code
 from structured_bandits.experiments.policies import own_code
 from structured_bandits.experiments.saved_runs import RunOptions, compile_for, play_policy
 from structured_bandits.experiments.settings import Experiment
-from structured_bandits.experiments.sweeps import manifest
+from structured_bandits.experiments.sweeps.folder import MANIFEST, part_path, save_part
 from structured_bandits.experiments.sweeps.grid import Point
-from structured_bandits.experiments.sweeps.parts import part_path, save_part
 from structured_bandits.sources import SOURCES_HASH
 
 _compiled: set[tuple[str, ...]] = set()  # what this process has compiled
@@ -70,7 +69,7 @@ def _play_task(task: Task) -> list[TimedRuns]:
             "this worker has another version of structured-bandits than the process that sends it work; "
             "install the same on all machines"
         )
-    if not (task.out / manifest.NAME).is_file():
+    if not (task.out / MANIFEST).is_file():
         raise OutputError(
             f"{task.out}: this worker does not see the folder of the sweep; all machines must share it "
             "under the same path"

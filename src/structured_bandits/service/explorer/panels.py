@@ -15,7 +15,6 @@ import numpy as np
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.extras import needs
 from structured_bandits.report.analysis_report import lower_text, regret_text
-from structured_bandits.report.table_cells import bound_text
 from structured_bandits.service.explorer import charts
 from structured_bandits.service.explorer.apart import ODDS
 from structured_bandits.service.explorer.choice import mean_span
@@ -26,7 +25,7 @@ from structured_bandits.service.explorer.what_if import MOST_PULLS
 from structured_bandits.service.scale import Scale
 from structured_bandits.service.spec import LEVEL
 from structured_bandits.structures.base import labels_of
-from structured_bandits.text_tables import few, number
+from structured_bandits.text_tables import bound_text, few, number
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup

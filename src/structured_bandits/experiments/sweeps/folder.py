@@ -1,23 +1,88 @@
-"""The files of a sweep, which are its state: what is there has been played, what is not is missing.
+"""The folder of a sweep: what `sweep.json` says it holds, and the files of its runs.
 
+The files are the state: what is there has been played, what is not is missing.
 `data/point=7/runs-100-249.parquet` has the runs 100 to 249 of the point 7, as `Result.save` writes them.
 A file appears under its name when it is complete. A point whose runs are all there ends with one file.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from structured_bandits.errors import FileFormatError
+from structured_bandits.errors import FileFormatError, OutputError
+from structured_bandits.experiments.sweeps.grid import SweepGrid
 from structured_bandits.simulation.result import TABLES, Result, load_result
 from structured_bandits.writing import make_folder
 
-NAME = re.compile(r"runs-(\d{1,12})-(\d{1,12})\.parquet")
+FORMAT = 1
+MANIFEST = "sweep.json"
+KEYS = {"title", "runs", "parameters", "settings", "points"}
+PART = re.compile(r"runs-(\d{1,12})-(\d{1,12})\.parquet")
+
+
+def manifest_of(grid: SweepGrid) -> dict[str, Any]:
+    """Return what a sweep is, as JSON can hold it."""
+    return {
+        "format": FORMAT,
+        "title": grid.title,
+        "runs": grid.runs,
+        "parameters": [axis.name for axis in grid.axes if axis.parameter],
+        "settings": [axis.name for axis in grid.axes if not axis.parameter],
+        "points": [
+            {
+                "point": each.number,
+                "policy": each.policy,
+                "values": each.values,
+                "horizon": each.experiment.horizon,
+                "seed": each.seed,
+                "key": each.key,
+            }
+            for each in grid.points
+        ],
+    }
+
+
+def read_manifest(out: Path) -> dict[str, Any] | None:
+    """Return what a folder holds; None if there is no sweep in it."""
+    path = out / MANIFEST
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict) or "format" not in content:
+        raise FileFormatError(f"{path} is not what a sweep writes")
+    if content["format"] != FORMAT:
+        raise FileFormatError(f"{path}: format {content['format']!r}, expected {FORMAT}")
+    if not set(content) >= KEYS:
+        raise FileFormatError(f"{path} is not what a sweep writes")
+    return content
+
+
+def check_same(known: Mapping[str, Any], ours: Mapping[str, Any], out: Path) -> None:
+    """Raise if a folder has another sweep; one with fewer runs may go on."""
+    before, now = known["points"], ours["points"]
+    if len(before) != len(now):
+        why = f"it has {len(before)} points, this one {len(now)}"
+    elif differs := [each for each, other in zip(before, now, strict=True) if each != other]:
+        first = differs[0]
+        why = (
+            f"point {first['point']} ({first['policy']}, {first['values']}) is another one, or was "
+            "played by another version of the library"
+        )
+    elif known["runs"] > ours["runs"]:
+        why = f"it has {known['runs']} runs of each point, more than {ours['runs']}"
+    else:
+        return
+    raise OutputError(f"{out} has another sweep: {why}; use another folder, or remove this one")
 
 
 def folder_of(out: Path, point: int) -> Path:
@@ -39,7 +104,7 @@ def save_part(result: Result, path: Path) -> None:
 def parts_of(out: Path, point: int) -> list[range]:
     """Return the runs in the files of a point, in order; those inside others are left out."""
     folder = folder_of(out, point)
-    names = [NAME.fullmatch(each.name) for each in folder.iterdir()] if folder.is_dir() else []
+    names = [PART.fullmatch(each.name) for each in folder.iterdir()] if folder.is_dir() else []
     found = [range(int(name[1]), int(name[2]) + 1) for name in names if name]
     chosen: list[range] = []
     for runs in sorted(found, key=lambda each: (each.start, -each.stop)):
@@ -118,7 +183,7 @@ def gather(out: Path, point: int, key: str, runs: int) -> None:
     if not whole.exists():
         save_part(load_runs(out, point, key, runs), whole)
     for path in folder_of(out, point).iterdir():
-        name = NAME.fullmatch(path.name)
+        name = PART.fullmatch(path.name)
         if name and path != whole and int(name[2]) < runs:
             with suppress(FileNotFoundError):
                 path.unlink()
