@@ -45,6 +45,12 @@ def number(value: float, digits: int = 4) -> str:
     return "0" if abs(value) < NEGLIGIBLE else f"{value:.{digits}g}"
 
 
+def listed(texts: Iterable[str]) -> str:
+    """Return texts as a sentence lists them: a, b and c."""
+    *others, last = texts
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def few(names: Sequence[str], most: int = 8) -> str:
     """Return names as a list in words, cut after `most`."""
     return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")
