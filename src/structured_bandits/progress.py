@@ -64,7 +64,7 @@ def progress_bar(what: str, progress: bool | None, **options: Any) -> Any:
 
 
 def _sees_a_terminal() -> bool:
-    """Is standard error a terminal? Programs with windows may have none at all."""
+    """Return whether standard error is a terminal; programs with windows may have none at all."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 

@@ -39,12 +39,12 @@ class Candidate:
 
     @property
     def randomised(self) -> bool | None:
-        """Does it draw random numbers? None if it does not say."""
+        """Whether it draws random numbers; None if it does not say."""
         return getattr(type(self.policy), "randomised", None)
 
     @property
     def takes_batches(self) -> bool | None:
-        """Does it reckon with rewards that are out? None if it does not say what it is.
+        """Whether it reckons with rewards that are out; None if it does not say what it is.
 
         An agent counts decisions that are out as average pulls, so all of the library's do.
         """
@@ -52,7 +52,7 @@ class Candidate:
 
     @property
     def doubts(self) -> bool:
-        """Does it play well if the structure is wrong: does it not look at it, or doubt it?"""
+        """Whether it plays well if the structure is wrong: it does not look at it, or doubts it."""
         return isinstance(self.policy, UncertainModelTS) or not getattr(self.policy, "asks", ())
 
 

@@ -148,7 +148,7 @@ class Evaluator:
         return 1 if needs_python(candidate.played) else core_count()
 
     def _takes_long(self, candidate: Candidate, runs: int) -> bool:
-        """Do so many runs take longer than threads need to begin and to end?"""
+        """Return whether so many runs take longer than threads need to begin and to end."""
         return self.run_seconds.get(candidate.name, THREADS_PAY) * runs >= THREADS_PAY
 
     def _setting(self, candidate: Candidate, seed: int, horizon: int) -> Setting:

@@ -70,7 +70,7 @@ class Pilot:
         return True
 
     def _is_fast(self, candidate: Candidate) -> bool:
-        """Can a candidate that cannot be compiled play often enough?"""
+        """Return whether a candidate that cannot be compiled can play often enough."""
         patience = StopAfter(math.inf, self.patience)
         begin = time.perf_counter()
         if self.evaluator.try_out(candidate, 0, self.worlds[0], patience) is None:

@@ -35,7 +35,7 @@ def words_of(table: list[Row], blind: str, options: Options) -> str:
 
 
 def needs_no_policy(chosen: Row, only: str | None) -> bool:
-    """Is one arm best in every model, and the advised policy pulls no other there?
+    """Return whether one arm is best in every model, and the advised policy pulls no other there.
 
     Then its regret of 0 follows from the structure, and says nothing about the policy.
     """
@@ -93,7 +93,7 @@ def _if_wrong(chosen: Row, trust: float) -> str:
 
 
 def _is_better(row: Row, chosen: Row) -> bool:
-    """Would a candidate be better if the structure is right, but does not survive if it is not?"""
+    """Return whether a candidate is better if the structure is right, but fails if it is not."""
     known = row["verdict"] not in (None, SURVIVES) and row["mean_high"] is not None
     return known and bool(row["mean_high"] < chosen["mean"])
 

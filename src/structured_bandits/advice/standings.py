@@ -29,7 +29,7 @@ Regrets = dict[str, Floats]  # by stage: "inside", or how wrong the structure is
 
 
 def above_zero(samples: Floats, level: float) -> bool:
-    """Is the mean above 0, by a one-sided test?"""
+    """Return whether the mean is above 0, by a one-sided test."""
     return len(samples) > 1 and end_of_mean(samples, 1.0 - level) > 0.0
 
 
@@ -87,7 +87,7 @@ class Standings:
 
     @property
     def decided(self) -> bool:
-        """Is there nobody left to compare with?"""
+        """Whether a single candidate is left."""
         return len(self.alive) == 1
 
     def _runs(self, name: str) -> int:
@@ -104,7 +104,7 @@ def level_of_one_test(level: float, candidates: int) -> float:
 
 
 def is_hopeless(regret: Floats, blind: Floats, level: float) -> bool:
-    """Is a candidate so far behind the blind reference that no more runs are needed to say so?
+    """Return whether a candidate is so far behind the blind reference that no more runs are needed.
 
     The pilot has few runs, so that a t-test alone is not trusted: the mean must be half as high again.
     """

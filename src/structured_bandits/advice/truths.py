@@ -171,7 +171,7 @@ class Outside:
                 return means
 
     def exist(self, seed: int) -> bool:
-        """Are there such truths? If none comes up in many tries, there are held to be none."""
+        """Return whether there are such truths: whether one comes up in many tries."""
         rng = np.random.default_rng([seed, TRIES])
         return any(self._is_out(self._moved(rng)) for _ in range(TRIES))
 

@@ -1,4 +1,4 @@
-"""What will it cost? The policies of a report, played in the world of its truth."""
+"""The policies of a report, played in the world of its truth to see what they cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is one mean below another? A test that may be looked at after any number of runs.
+"""A sequential test that one mean is below another: it may be looked at after any number of runs.
 
 Each run gives two numbers, `one` and `two`, between 0 and bounds that are known beforehand: regret
 lies between 0 and horizon times the largest gap. We bet against the statement that the mean of

@@ -123,7 +123,7 @@ class RegionSet:
 
     @property
     def is_impossible(self) -> bool:
-        """Does every model exclude an outcome that the truth allows? One pull in the limit tells."""
+        """Whether every model excludes an outcome that the truth allows, so that one pull tells them."""
         return not np.isfinite(self._information.of(self.means(self._start))).all()
 
     def starts(self) -> list[Floats]:

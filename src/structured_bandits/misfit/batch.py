@@ -49,7 +49,7 @@ def e_values_of_each(tests: Sequence[MisfitTest], pulls: Ints, sums: Floats) -> 
 
 
 def _alike(tests: Sequence[MisfitTest]) -> bool:
-    """Have all tests the kind of models, their number and the rewards of the first one?"""
+    """Return whether all tests share the kind of models, their number and the rewards."""
     first, *others = (
         (type(test.models), test.grid.per_hit.shape, test.scale[:-1]) for test in tests
     )

@@ -186,7 +186,7 @@ def _narrowed(search: _Search, position: Floats, here: _Slopes) -> _Search:
 
 
 def _is_worth_more(search: _Search) -> Flags:
-    """Could there be a better model in what is left than those that were seen?"""
+    """Return whether what is left could hold a better model than those that were seen."""
     with np.errstate(invalid="ignore"):  # inf - inf: no model was possible yet
         more = search.above - search.best > CLOSE * (1.0 + np.abs(search.best))
     return (more | (search.best == -math.inf)) & (search.left < search.right)

@@ -49,7 +49,7 @@ class IncrementalLook:
             look_if_due(self.test, watching, self._memory)
 
     def _stays_below(self, watching: Watching) -> bool:
-        """Is the e-value surely no larger than the largest so far?"""
+        """Return whether the e-value is surely no larger than the largest so far."""
         against = self._log_numerator(watching.pulls, watching.sums)
         known = known_likelihood(self.test.models, self.test.scale, self._counts, self._totals)
         slack = MARGIN * (1.0 + abs(known))

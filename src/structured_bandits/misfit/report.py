@@ -49,7 +49,7 @@ class Misfit:
         return math.exp(-self.log_e_value)
 
     def refuted(self, level: float = LEVEL) -> bool:
-        """Is the structure refuted at this level?"""
+        """Return whether the structure is refuted at this level."""
         return self.p_value <= checked_probability("level", level)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""When to look: after each of the first 100 pulls, then after each 1 % more.
+"""The schedule of looks: after each of the first 100 pulls, then after each 1 % more.
 
 The times are fixed, so plans can end there; in between nothing is computed. The largest e-value so far
 is what counts: whoever looks every day may stop on the day that suits him best.
@@ -73,7 +73,7 @@ def settle_pulls(watching: Watching, arm: int, pulls: int, total: float) -> None
 
 @compilable
 def look_if_due(test: MisfitTest, watching: Watching, memory: LookMemory) -> bool:
-    """Look if it is time; was it?"""
+    """Look if a look is due; return whether it was."""
     if watching.times[0] < watching.times[1]:
         return False
     against = log_numerator(test, watching.pulls, watching.sums, memory)

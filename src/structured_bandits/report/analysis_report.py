@@ -310,7 +310,7 @@ def _greedy_text(data: dict[str, Any]) -> str:
 
 
 def _vanishes(value: float | str) -> bool:
-    """Is a number 0 for people?"""
+    """Return whether a number is shown as 0."""
     return not isinstance(value, str) and number(value) == "0"
 
 

@@ -1,4 +1,4 @@
-"""Is this a policy? What the library asks of its own policies, asked of any.
+"""`check_policy`: what the library asks of its own policies, asked of any.
 
 The heart of it: on the same rewards a policy plays the same arms, whether it plans ahead or decides pull
 by pull, in Python or compiled, in a simulation or as a live agent, read and saved in between or not.
@@ -102,17 +102,17 @@ class _Subject:
 
     @property
     def coins(self) -> bool:
-        """Is it made for rewards of 0 and 1?"""
+        """Whether it is made for rewards of 0 and 1."""
         return getattr(self.policy, "family", None) == "bernoulli"
 
     @property
     def randomised(self) -> bool:
-        """Does it say that it draws from rng?"""
+        """Whether it says that it draws from rng."""
         return bool(getattr(self.policy, "randomised", False))
 
     @property
     def plans_singly(self) -> bool:
-        """Does its `plan` hold one pull, drawn afresh, where its `streak` may draw many at once?"""
+        """Whether its `plan` holds one pull, drawn afresh, where its `streak` may draw many at once."""
         return self.randomised and bool(getattr(self.policy, "streaks", False))
 
     def tape(self, number: int, pulls: int) -> Floats:
@@ -180,7 +180,7 @@ def _check_fresh_states(subject: _Subject) -> None:
 
 
 def _check_value(subject: _Subject) -> None:
-    """Can it be copied, compared and described?"""
+    """Raise unless it can be copied, compared and described."""
     policy, name = subject.policy, subject.name
     if importable(policy):
         with blamed(f"Pickling {name}", "pickle.loads(pickle.dumps(policy))"):
@@ -270,7 +270,7 @@ def _check_same(
 
 
 def _check_draws(subject: _Subject, rewards: Floats, number: int) -> None:
-    """Does it draw from rng, and only then play differently with another seed?"""
+    """Raise unless it draws from rng, and only then plays differently with another seed."""
     rng = agent_generator(0)
     state = rng.bit_generator.state
     runs = [play_in(Tape(rewards), subject.policy, subject.pulls, False, True, rng)]
@@ -502,7 +502,7 @@ def _kind(value: Any) -> str:
 
 
 def _plain(value: Any) -> bool:
-    """Is this a number, a text or an array, which can be copied and compared?"""
+    """Return whether this is a number, a text or an array, which can be copied and compared."""
     return isinstance(value, (int, float, str, bool, np.generic, np.ndarray))
 
 

@@ -89,7 +89,7 @@ def _shared_generators() -> Any:
 
 
 def importable(value: Any) -> bool:
-    """Can another process find the classes of this by their names? Only then it can be pickled.
+    """Return whether another process finds the classes of this by name: only then it can be pickled.
 
     That is not so for classes that were made inside a function, say.
     """

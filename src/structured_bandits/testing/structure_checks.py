@@ -1,4 +1,4 @@
-"""Is this a structure? Do its cells give one answer, whoever asks, and the right one?
+"""`check_structure`: the cells of a structure give one answer, whoever asks, and the right one.
 
 The questions that policies ask (structures/questions.py) are not independent: from the best arms in
 boxes follows the optimistic one, from data follow boxes, from a model inside a box its best arm.
@@ -201,7 +201,7 @@ def _check_ends(structure: Structure, name: str) -> None:
 
 
 def _check_answer(structure: Structure, name: str, box: Box, answer: BoxAnswer) -> None:
-    """Does the answer fit itself, notes that were used, and a larger box?"""
+    """Raise unless the answer fits itself, notes that were used, and a larger box."""
     if answer.optimistic is not None:
         fits = answer.optimistic in answer.arms if answer.arms else answer.optimistic == -1
         require(
@@ -314,7 +314,7 @@ def _optimistic(structure: Structure, data: Data, level: Intervals) -> int:
 def _check_length(
     structure: Structure, name: str, arm: int, length: int, prospect: Prospect, data: Data
 ) -> None:
-    """Is the choice certain for so long, whether the rewards are the least, the most or mixed?"""
+    """Raise unless the choice is certain for so long: rewards are the least, the most or mixed."""
     how = f"structure.cells.certain_length({arm}, {prospect}, {data}, work)"
     require(
         1 <= length <= prospect.limit,
@@ -364,7 +364,7 @@ def _means_of(structure: Structure, name: str, models: Sequence[Any]) -> list[Fl
 def _check_models(
     structure: Structure, name: str, models: Sequence[Any], means: list[Floats]
 ) -> None:
-    """Is the best arm of a model found in every box around the model, and does the model fit best?"""
+    """Raise unless boxes around a model have its best arm, and the model fits its own means best."""
     rng = np.random.default_rng(len(models))
     fitting = structure.fitting_cells
     for model, vector in zip(models, means, strict=True):

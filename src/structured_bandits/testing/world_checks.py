@@ -1,4 +1,4 @@
-"""Is this a world? Does it pay what it says, and in blocks what it would pay one by one?"""
+"""`check_world`: a world pays what it says, and in blocks what it would pay one by one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _check_means(world: Any, name: str) -> None:
 
 
 def _check_payments(world: Any, name: str, arm: int) -> None:
-    """Is it a Paid, of so many pulls, with a possible sum and possible squares?"""
+    """Raise unless it is a Paid of so many pulls, with a possible sum and possible squares."""
     allowed = declared_range(world) or (-math.inf, math.inf)
     for seed in range(5):
         for count in _counts(world):
@@ -203,7 +203,7 @@ def _check_sums(world: Any, name: str, arm: int) -> None:
 
 
 def _check_stops(world: Any, name: str, arm: int, draws: int) -> None:
-    """Does draw_until stop like one who pulls one by one and counts misses?"""
+    """Raise unless draw_until stops where pulls one by one, with misses counted, would stop."""
     count = min(8, _longest(world))
     allowed = declared_range(world) or (-math.inf, math.inf)
     for misses in range(0, min(3, count - 1)):
@@ -228,7 +228,7 @@ def _check_stops(world: Any, name: str, arm: int, draws: int) -> None:
 
 
 def _check_counts(world: Any, name: str, arm: int, draws: int) -> None:
-    """Does draw_while stop like one who pulls one by one and counts misses and gains?"""
+    """Raise unless draw_while stops where pulls one by one, with misses and gains counted, would."""
     count = min(8, _longest(world))
     for misses, gains, spare, earned in (
         (0, 2, 0.0, 0.0),
@@ -296,7 +296,7 @@ def _check_value(world: Any, name: str) -> None:
 
 
 def _check_delays(world: Any, name: str) -> None:
-    """Is each delay a whole number of pulls, and drawn from the generator only?"""
+    """Raise unless each delay is a whole number of pulls, drawn from the generator only."""
     for seed in range(20):
         arm = seed % len(world.means)
         reward = world.draw(arm, 0, 1, _generator(seed)).total
@@ -383,7 +383,7 @@ def _counts(world: Any) -> list[int]:
 
 
 def _is_random(world: Any, arm: int) -> bool:
-    """Does the world draw from its generator?"""
+    """Return whether the world draws from its generator."""
     rng = _generator(0)
     before = rng.bit_generator.state
     world.draw(arm, 0, 1, rng)

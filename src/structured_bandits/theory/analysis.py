@@ -67,7 +67,7 @@ class Analysis:
 
     def __init__(self, structure: Structure, truth: Any, tolerance: float) -> None:
         record = truth_of(structure, truth, tolerance)
-        self._record = record  # what theory works with: nothing below is handed this door
+        self._record = record  # what theory works with: no module below is handed the analysis
         self.structure = structure
         self.truth = record.model
         self.means = record.means
@@ -131,7 +131,7 @@ class Analysis:
 
     @property
     def constant_regret_possible(self) -> bool:
-        """Is there no confusing model? A confusing model rules out constant regret (errata, I-14).
+        """Whether there is no confusing model: one rules out constant regret (errata, I-14).
 
         With `gamma_star` > 0 ASAE reaches constant regret. With `gamma_star` = 0 and no confusing model,
         the paper neither rules it out nor shows it; a known best mean is such a case. A confusing model
@@ -151,7 +151,7 @@ class Analysis:
 
     @property
     def self_identifiable(self) -> bool:
-        """Is there no decoy?
+        """Whether there is no decoy.
 
         If so, and if there are finitely many models, a greedy policy finds the best arm in the end. On a
         curve there can still be models that come close to making an arm a decoy.

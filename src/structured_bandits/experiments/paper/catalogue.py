@@ -102,7 +102,7 @@ def serving(experiment: Experiment) -> dict[str, dict[str, Any]]:
 
 
 def _serves(spec: dict[str, Any], problem: Problem) -> bool:
-    """Can such a policy be built for this structure?"""
+    """Return whether such a policy can be built for this structure."""
     try:
         build_policy(spec, problem.structure, horizon=1000)
     except StructuredBanditsError:

@@ -49,7 +49,7 @@ class Axis:
     parameter: str = ""
 
     def concerns(self, policy: str, spec: Mapping[str, Any]) -> bool:
-        """Does a policy play differently for different values?"""
+        """Return whether a policy plays differently for different values."""
         if not self.parameter:
             return True
         if self.policy is not None:
