@@ -1,4 +1,4 @@
-"""How commands end that cannot do what they should: with a sentence, never with a traceback.
+"""Errors of commands: they end with a sentence, never with a traceback.
 
 Commands let errors pass; the group that they belong to says them, in one place for all. A traceback is
 left for what only a mistake of the library can cause.

@@ -29,7 +29,7 @@ def doing(usual: str) -> str:
 
 
 class _NoBar(nullcontext[Any]):
-    """Stands where a bar would: nobody asked for one, and there is none to be had."""
+    """The bar that shows nothing, where none was asked for or none is installed."""
 
     def __enter__(self) -> _NoBar:
         return self

@@ -35,7 +35,7 @@ def above_zero(samples: Floats, level: float) -> bool:
 
 @dataclass
 class Standings:
-    """What each candidate has played so far, and who was dropped."""
+    """The regrets of each candidate so far, and those that were dropped."""
 
     regrets: dict[str, Regrets]  # of those that race, run by run the same worlds
     sizes: tuple[str, ...]  # the stages outside the structure

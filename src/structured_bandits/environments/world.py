@@ -1,4 +1,4 @@
-"""What the library's worlds have in common.
+"""The base of the library's worlds.
 
 A world is a named tuple with `means`, the true means of the arms, and a method
 `draw(arm, pulls, count, rng)` that Numba can compile and that returns what the next `count` pulls of

@@ -1,4 +1,4 @@
-"""What a claim of an experiment compares: two means over its runs, of which the first should be lower.
+"""Kinds of claims: each compares two means over runs, of which the first should be lower.
 
 How many runs decide that, and how surely, is the business of `sequential`.
 """

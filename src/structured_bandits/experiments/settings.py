@@ -67,7 +67,7 @@ NOTHING_NAMED: NamedStructures = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is played: a problem, or one drawn in each run, and the policies on it."""
+    """An experiment: a problem, or one drawn in each run, and the policies on it."""
 
     path: Path
     id: str

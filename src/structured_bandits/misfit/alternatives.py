@@ -1,4 +1,4 @@
-"""What speaks against a structure: likelihoods of its models with one arm set free, and of no model.
+"""The alternatives of the test: likelihoods of models with one arm set free, and of no model.
 
 The models are a fixed list: of a table all of its models, of a curve or a polytope some of them. That is
 enough, since this part of the e-value may be any mixture of likelihoods.

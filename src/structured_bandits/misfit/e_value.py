@@ -45,7 +45,7 @@ class MisfitTest(Record, _MisfitTest):
 
 
 class Look(NamedTuple):
-    """What a look at the rewards says; the arms' shares are in the memory."""
+    """The result of a look at the rewards; the arms' shares are in the memory."""
 
     log_e: float
     likeliest: Likeliest

@@ -1,4 +1,4 @@
-"""What speaks for a structure: the likelihood of its likeliest model, of each kind of structure.
+"""The maximum likelihood over the models of a structure, for each kind of structure.
 
 Too high a number is safe here, as it makes the e-value smaller; too low a one is not.
 """

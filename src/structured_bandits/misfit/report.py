@@ -1,4 +1,4 @@
-"""What the e-value says, in words: how sure it is, which arms are to blame, which model is nearest."""
+"""The report on a misfit: how sure it is, which arms are to blame, which model is nearest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely rewards are, arm by arm, as functions of two numbers.
+"""Likelihoods of rewards, arm by arm, as functions of two numbers.
 
 - Rewards in a range, scaled to [0, 1]: a reward x counts as x hits and 1 - x misses, and the likelihood
   of a mean q is q^hits (1 - q)^misses. Its mixture over all means, with the weights of the law
@@ -50,7 +50,7 @@ class RewardScale(Record, _RewardScale):
 
 
 class Counts(NamedTuple):
-    """What was seen: hits and misses of each arm (of Gaussian rewards sums and pulls)."""
+    """Hits and misses of each arm (of Gaussian rewards sums and pulls)."""
 
     first: Floats
     second: Floats

@@ -1,4 +1,4 @@
-"""What a page is told: claims with their verdicts, and what each figure shows."""
+"""Plain records for pages: claims with their verdicts, and what each figure shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CAPPED = "capped"  # no more runs were allowed
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the runs say of a claim, in a word and in numbers."""
+    """The verdict of runs on a claim, in a word and in numbers."""
 
     outcome: str
     numbers: str
@@ -56,7 +56,7 @@ def tally(verdicts: Iterable[Verdict]) -> str:
 
 @dataclass(frozen=True)
 class Findings:
-    """What came out of all claims together, for the head of a page and the foot of a table."""
+    """The findings on all claims together, for the head of a page and the foot of a table."""
 
     counts: str  # how many claims hold
     lists: dict[str, tuple[str, ...]]  # claims that deserve to be named, under a heading

@@ -1,4 +1,4 @@
-"""What a structure promises whatever is true: one row for each model, the worst first."""
+"""Theory for each model of a structure as the true one: a row for each, the worst first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the paper says of its experiments, in our words, and what decides it.
+"""The claims of the paper on its experiments, in our words, and the test that decides each.
 
 Statements of Section 6, of the pull counts in Appendix F, of Section 3.1 and of the abstract. Left out:
 that most of SUCB's regret on random structures is due to the hard models (§6), that SAE removes arms 2

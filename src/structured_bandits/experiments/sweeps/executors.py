@@ -1,4 +1,4 @@
-"""Who plays a sweep: processes on this machine, or a cluster of dask."""
+"""Executors of a sweep: processes on this machine, or a cluster of dask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came out of a sweep: tables of its points, and which parameters were best."""
+"""A sweep that was played: tables of its points, and which parameters were best."""
 
 from __future__ import annotations
 

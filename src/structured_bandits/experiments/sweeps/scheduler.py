@@ -1,4 +1,4 @@
-"""Which runs go into which task, and how long the rest will take.
+"""The scheduler of a sweep: cuts runs into tasks, and estimates how long the rest will take.
 
 Handing over a task and writing a file take milliseconds, so a task should take seconds: long runs are
 cut into several tasks, and short ones of several points go together. How long a run takes is learned

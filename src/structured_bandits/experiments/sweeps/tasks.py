@@ -36,7 +36,7 @@ class PointRuns(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is sent."""
+    """The runs that a worker is sent."""
 
     out: Path
     pieces: tuple[tuple[Point, range], ...]
@@ -44,7 +44,7 @@ class Task:
 
 
 class TimedRuns(NamedTuple):
-    """What a worker answers of a piece: how long it took, 0 if it was there already."""
+    """Runs that a worker has played, and how long they took: 0 if they were there already."""
 
     piece: PointRuns
     seconds: float

@@ -1,4 +1,4 @@
-"""How large a structure of polytopes may be: its matrices have to fit the memory."""
+"""Limits on the size of a structure of polytopes: its matrices have to fit the memory."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from structured_bandits.structures.polyhedral.structure import PolyhedralStructu
 
 
 class Kind(NamedTuple):
-    """How a kind of structure is built: from which keys, those needed first."""
+    """A kind of structure: what builds it, from which keys, those needed first."""
 
     build: Callable[..., Structure]
     needed: tuple[str, ...]
