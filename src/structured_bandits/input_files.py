@@ -24,7 +24,7 @@ def file_id(path: str | os.PathLike[str], place: str | None = None) -> FileId:
     Raises if no file can have this name, with the `place` where it is written; errors of the system,
     such as that there is no such file, are left as they are.
     """
-    place = shortened(str(path)) if place is None else place
+    place = short_name(str(path)) if place is None else place
     try:
         found = os.stat(path)
     except ValueError:
@@ -40,7 +40,7 @@ def file_id(path: str | os.PathLike[str], place: str | None = None) -> FileId:
     return found.st_dev, found.st_ino
 
 
-def shortened(name: str, most: int = 100) -> str:
+def short_name(name: str, most: int = 100) -> str:
     """Return a name that fits a message: printable, and without its middle if it is long."""
     shown = name if name.isprintable() else repr(name)[1:-1]
     return shown if len(shown) <= most else f"{shown[: most // 2]}…{shown[-most // 2 :]}"

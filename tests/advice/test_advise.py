@@ -13,7 +13,7 @@ from support.advice_cases import CASES, excess, measured, shop, survivors
 
 import structured_bandits as sb
 from structured_bandits.advice import candidates as candidates_module
-from structured_bandits.advice.candidates import BLIND, own, serving
+from structured_bandits.advice.candidates import BLIND, given_candidates, library_candidates
 from structured_bandits.advice.evaluation import Evaluator
 from structured_bandits.advice.options import checked_options
 from structured_bandits.cli import main
@@ -194,7 +194,7 @@ def test_gaussian_rewards_and_truths_of_the_user() -> None:
 
 def test_every_policy_of_the_library_is_a_candidate_or_says_why_not() -> None:
     options = asked(shop(), 20_000)
-    able, refused = serving(options, None)
+    able, refused = library_candidates(options, None)
     names = {each.name for each in able}
     assert set(candidates_module.POLICIES) == (names | set(refused)) & set(
         candidates_module.POLICIES
@@ -211,7 +211,9 @@ def test_every_policy_of_the_library_is_a_candidate_or_says_why_not() -> None:
 def test_what_data_taught_is_played_and_not_handed_out() -> None:
     """The agent will learn the data itself; they must not count twice."""
     (mine,) = (
-        each for each in serving(asked(SMALL), np.array([0.9, 0.1]))[0] if each.name == "IDS"
+        each
+        for each in library_candidates(asked(SMALL), np.array([0.9, 0.1]))[0]
+        if each.name == "IDS"
     )
     assert mine.policy.prior is None
     assert mine.played.prior == [0.9, 0.1]
@@ -220,7 +222,7 @@ def test_what_data_taught_is_played_and_not_handed_out() -> None:
 
 
 def test_the_blind_reference_always_plays_along() -> None:
-    mine = own({"mine": sb.UCB(2)}, asked(SMALL))
+    mine = given_candidates({"mine": sb.UCB(2)}, asked(SMALL))
     assert [each.name for each in mine] == ["mine", BLIND]
 
 
@@ -292,4 +294,4 @@ def test_ctrl_c_ends_the_command_with_a_sentence(
 def test_policies_that_are_tuned_for_less_warn() -> None:
     options = checked_options(SMALL, 1000, "bernoulli", 0.5, None, (), 0.05, None, 60.0, 0)
     with pytest.warns(sb.HorizonWarning, match="short is tuned for horizon=10 and will be played"):
-        own({"short": sb.SAE(SMALL, 10)}, options)
+        given_candidates({"short": sb.SAE(SMALL, 10)}, options)

@@ -44,7 +44,7 @@ def test_the_papers_own_experiments_and_claims_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two = {"UCB": {"kind": "UCB"}, "SUCB": {"kind": "SUCB"}}
-    monkeypatch.setattr(catalogue, "serving", lambda experiment: two)
+    monkeypatch.setattr(catalogue, "playable_specs", lambda experiment: two)
     command = ["reproduce", "fig2a", "--preset", "equal-widths", "--runs", "3"]
     plain = CliRunner().invoke(main, [*command, "--out", str(tmp_path / "plain")])
     both = CliRunner().invoke(main, [*command, "--all-policies", "--out", str(tmp_path / "both")])

@@ -25,7 +25,9 @@ def found_on(scale: Any, start: Any, end: Any, first: Any, second: Any) -> float
     """The highest log-likelihood on one cell."""
     lines = [(np.array([start], float), np.array([end], float))]
     counts = Counts(np.array([first], float), np.array([second], float))
-    return float(batch_max_likelihood.highest_on_lines(scale, lines, counts, NOTHING_KNOWN)[0])
+    return float(
+        batch_max_likelihood.max_likelihood_on_lines(scale, lines, counts, NOTHING_KNOWN)[0]
+    )
 
 
 def by_oracle(scale: Any, start: Any, end: Any, first: Any, second: Any) -> float:
@@ -137,11 +139,11 @@ def test_cells_below_what_is_known_are_left_and_the_others_found() -> None:
     pulls = rng.integers(1, 3000, (40, 3)).astype(float)
     first = np.floor(pulls * rng.random((40, 3)))
     counts = Counts(first, pulls - first)
-    full = batch_max_likelihood.highest_on_lines(UNIT, lines, counts, np.full(40, -math.inf))
+    full = batch_max_likelihood.max_likelihood_on_lines(UNIT, lines, counts, np.full(40, -math.inf))
     np.testing.assert_array_equal(
-        batch_max_likelihood.highest_on_lines(UNIT, lines, counts, full), full
+        batch_max_likelihood.max_likelihood_on_lines(UNIT, lines, counts, full), full
     )
-    below = batch_max_likelihood.highest_on_lines(UNIT, lines, counts, full - 0.1)
+    below = batch_max_likelihood.max_likelihood_on_lines(UNIT, lines, counts, full - 0.1)
     np.testing.assert_array_equal(below, full)
     each = [
         max(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from structured_bandits.advice.advice import Advice, advice_of
-from structured_bandits.advice.candidates import own, serving
+from structured_bandits.advice.candidates import given_candidates, library_candidates
 from structured_bandits.advice.options import Options, checked_options
 from structured_bandits.advice.race import Race
 from structured_bandits.advice.time_budget import TimeBudget
@@ -82,9 +82,9 @@ def advise(
     inside: Truths = FromList(given) if given else truths_of(options, seen)
     if policies is None:
         learned = None if seen is None else posterior_of(options, seen)
-        several, refused = serving(options, learned)
+        several, refused = library_candidates(options, learned)
     else:
-        several, refused = own(policies, options), {}
+        several, refused = given_candidates(policies, options), {}
     misfit = None if seen is None else misfit_of_data(options, seen)
     if misfit is not None and misfit.refuted():
         refused |= {each.name: REFUTED for each in several if not each.doubts}

@@ -71,10 +71,10 @@ def candidates(
     0.5
     """
     options = checked_options(structure, horizon, family, trust, prior, (), 0.05, None, 60.0, 0)
-    return {each.name: each.policy for each in serving(options, None)[0]}
+    return {each.name: each.policy for each in library_candidates(options, None)[0]}
 
 
-def serving(options: Options, learned: Any) -> tuple[list[Candidate], dict[str, str]]:
+def library_candidates(options: Options, learned: Any) -> tuple[list[Candidate], dict[str, str]]:
     """Return the library's candidates, and by name why the others cannot serve.
 
     `learned` is the prior to play with where data are known, else None.
@@ -93,7 +93,7 @@ def serving(options: Options, learned: Any) -> tuple[list[Candidate], dict[str, 
     return able, refused
 
 
-def own(policies: Mapping[str, Any], options: Options) -> list[Candidate]:
+def given_candidates(policies: Mapping[str, Any], options: Options) -> list[Candidate]:
     """Return the user's policies as candidates, and the blind reference beside them."""
     if not isinstance(policies, Mapping) or not policies:
         raise ParameterError(f"policies={policies!r}: expected policies by name, such as a dict")

@@ -142,10 +142,10 @@ def _yes(known: bool | None) -> str:
 def save_page(advice: Advice, path: str | os.PathLike[str]) -> None:
     """Write the page; a file of somebody else that stands there is left alone."""
     check_page(Path(path))
-    write_whole(path, page_html(advice))
+    write_whole(path, advice_page(advice))
 
 
-def page_html(advice: Advice) -> str:
+def advice_page(advice: Advice) -> str:
     """Return the page."""
     info = advice.info
     figure = (

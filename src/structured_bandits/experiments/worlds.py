@@ -17,7 +17,7 @@ from structured_bandits.environments.delays import Delayed, GeometricDelay, chec
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.information.truth import true_means
-from structured_bandits.input_files import check_keys, shortened
+from structured_bandits.input_files import check_keys, short_name
 from structured_bandits.protocol import WorldLike
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.boxes.structure import BoxStructure
@@ -160,4 +160,4 @@ def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:
 
 
 def _structure_file(path: Path, name: str) -> Structure:
-    return reader()(path.parent / name, f"{path}, structure={shortened(name)!r}", {})
+    return reader()(path.parent / name, f"{path}, structure={short_name(name)!r}", {})

@@ -20,7 +20,7 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.misfit.alternatives import HITS, MISSES, Grid
-from structured_bandits.misfit.batch_max_likelihood import highest_log_likelihoods
+from structured_bandits.misfit.batch_max_likelihood import max_log_likelihoods
 from structured_bandits.misfit.e_value import MisfitTest
 from structured_bandits.misfit.max_likelihood import LineModels
 from structured_bandits.misfit.reward_likelihood import ROUNDED, Counts, RewardScale, log_mixtures
@@ -128,7 +128,7 @@ def _looked_at(tests: Sequence[MisfitTest], seen: _Seen, memory: Floats) -> Floa
         table[hit.run, hit.model] = -math.inf
     off = _log_sums(weighted, freed, once.run, others)
     against = np.logaddexp(mixed.sum(axis=1), off - math.log(mixed.shape[1])) - math.log(2.0)
-    highest = highest_log_likelihoods(each, counts, totals)
+    highest = max_log_likelihoods(each, counts, totals)
     return np.where(highest == -math.inf, math.inf, against - highest)
 
 

@@ -31,7 +31,7 @@ CLOSE = 1e-14  # relatively: what a better model on a cell may add before the se
 STEPS = 120  # at most: if every other one halves, a cell gets as narrow as numbers allow
 
 
-def highest_log_likelihoods(tests: Sequence[MisfitTest], counts: Counts, totals: Floats) -> Floats:
+def max_log_likelihoods(tests: Sequence[MisfitTest], counts: Counts, totals: Floats) -> Floats:
     """Return the highest log-likelihood of each run, whose test it is.
 
     `totals` are those of the grids' models (runs x models). All tests have the scale of the first one
@@ -42,7 +42,7 @@ def highest_log_likelihoods(tests: Sequence[MisfitTest], counts: Counts, totals:
         return totals.max(axis=1)
     if isinstance(models[0], LineModels):
         lines = [(each.at_start, each.at_end) for each in models]
-        return highest_on_lines(scale, lines, counts, totals.max(axis=1))
+        return max_likelihood_on_lines(scale, lines, counts, totals.max(axis=1))
     if isinstance(models[0], BoxModels):
         runs = zip(models, *counts, strict=True)
         return np.array([_highest_in_boxes(scale, boxes, Counts(*seen)) for boxes, *seen in runs])
@@ -78,7 +78,7 @@ def _highest_of_groups(scale: RewardScale, models: Sequence[GroupModels], counts
         arms = slice(start, start + groups[0].first.shape[1])
         part = Counts(counts.first[:, arms], counts.second[:, arms])
         lines = [(group.first, group.last) for group in groups]
-        total += highest_on_lines(scale, lines, part, np.full(len(models), -math.inf))
+        total += max_likelihood_on_lines(scale, lines, part, np.full(len(models), -math.inf))
         start = arms.stop
     return total
 
@@ -123,7 +123,7 @@ class _Search(NamedTuple):
         return np.where(self.above < math.inf, np.maximum(self.best, self.above), self.best)
 
 
-def highest_on_lines(
+def max_likelihood_on_lines(
     scale: RewardScale, lines: Sequence[tuple[Floats, Floats]], counts: Counts, known: Floats
 ) -> Floats:
     """Return the highest log-likelihood on the cells of each run; each has means at start and end.

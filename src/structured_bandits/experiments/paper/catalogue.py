@@ -82,14 +82,14 @@ def with_all_policies(experiments: Sequence[Experiment]) -> list[Experiment]:
             has_presets=False,
             title=f"{each.title}, all policies",
             caption=f"{each.caption} {WORDS}",
-            specs=serving(each),
+            specs=playable_specs(each),
         )
         for each in experiments
         if each.figure == "regret" and each.data == each.id
     ]
 
 
-def serving(experiment: Experiment) -> dict[str, dict[str, Any]]:
+def playable_specs(experiment: Experiment) -> dict[str, dict[str, Any]]:
     """Return the policies that can play an experiment, as a file would write them."""
     random = experiment.fixed is None
     specs: dict[str, dict[str, Any]] = {

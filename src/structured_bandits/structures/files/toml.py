@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from structured_bandits.errors import FileFormatError, MissingExtraError, StructuredBanditsError
-from structured_bandits.input_files import check_keys, shortened
+from structured_bandits.input_files import check_keys, short_name
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.builders.combine import (
     Constraint,
@@ -132,7 +132,7 @@ def _file(table: Mapping[str, Any], place: str, folder: Path, read_file: ReadFil
     if not isinstance(header, bool):
         raise FileFormatError(f"{place}, header={header!r}: expected true or false")
     said = {key: table[key] for key in OF_FILE if key in table}
-    return read_file(folder / name, f"{place}, file={shortened(name)!r}", said)
+    return read_file(folder / name, f"{place}, file={short_name(name)!r}", said)
 
 
 def _tables(tables: Any, place: str, name: str) -> list[Any]:
