@@ -27,14 +27,14 @@ import psutil
 from distributed import Client, Worker
 
 import structured_bandits as sb
-from structured_bandits.experiments.sweeps.grid import Grid, read_grid
-from structured_bandits.experiments.sweeps.parts import (
+from structured_bandits.experiments.sweeps.folder import (
     gather,
     load_runs,
     part_path,
     rows_of,
     save_part,
 )
+from structured_bandits.experiments.sweeps.grid import SweepGrid, read_grid
 from structured_bandits.experiments.sweeps.play import out_at_once
 from structured_bandits.experiments.sweeps.sweep import publish
 from structured_bandits.experiments.sweeps.tasks import Task, play_task
@@ -116,7 +116,7 @@ def _send(executor: object, task: Task, count: int, slots: int) -> None:
             future.result()
 
 
-def cost_of_files(grid: Grid, folder: Path) -> float:
+def cost_of_files(grid: SweepGrid, folder: Path) -> float:
     """Return the seconds to write the file of a task."""
     point = grid.points[0]
     result = load_runs(folder, point.number, point.key, grid.runs)
@@ -126,7 +126,7 @@ def cost_of_files(grid: Grid, folder: Path) -> float:
     return (time.perf_counter() - began) / FILES
 
 
-def cost_of_points(grid: Grid, folder: Path) -> float:
+def cost_of_points(grid: SweepGrid, folder: Path) -> float:
     """Return the seconds for each point to make one file of ten, and then the tables and the page."""
     size = grid.runs // 10
     for point in grid.points:

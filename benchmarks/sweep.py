@@ -23,10 +23,10 @@ from rows import Row, seconds, write
 
 import structured_bandits as sb
 from structured_bandits.experiments.sweeps.executors import LOCAL, Crew, cluster, processes
-from structured_bandits.experiments.sweeps.grid import Grid, read_grid
-from structured_bandits.experiments.sweeps.parts import load_runs, part_path, save_part
-from structured_bandits.experiments.sweeps.play import Players, out_at_once, play_grid
-from structured_bandits.experiments.sweeps.schedule import SECONDS
+from structured_bandits.experiments.sweeps.folder import load_runs, part_path, save_part
+from structured_bandits.experiments.sweeps.grid import SweepGrid, read_grid
+from structured_bandits.experiments.sweeps.play import Workers, out_at_once, play_grid
+from structured_bandits.experiments.sweeps.scheduler import SECONDS
 from structured_bandits.simulation.workers import core_count, submit_to
 
 TOPIC = "sweep"
@@ -51,7 +51,7 @@ Start = Callable[[int], AbstractContextManager[Crew]]
 STARTS: dict[str, Start] = {"processes": processes, "dask": lambda count: cluster(LOCAL, count)}
 
 
-class Ready(Players):
+class Ready(Workers):
     """Workers that are there already."""
 
     ready: Crew
@@ -61,7 +61,7 @@ class Ready(Players):
         return nullcontext(self.ready)
 
 
-def play(grid: Grid, crew: Crew) -> None:
+def play(grid: SweepGrid, crew: Crew) -> None:
     """Play a sweep into a fresh folder, without its page."""
     players = Ready()
     object.__setattr__(players, "ready", crew)

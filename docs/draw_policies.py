@@ -27,7 +27,7 @@ from structured_bandits.experiments.paper.structures import (
     random_structure,
 )
 from structured_bandits.experiments.policies import build_policy
-from structured_bandits.plots import palette
+from structured_bandits.plots import styles
 from structured_bandits.plots.labels import NUMBERS as TICKS
 from structured_bandits.policies.base import POLICIES
 
@@ -44,7 +44,7 @@ BLIND, SETS, MODELS = (
     "sets of models that fit",
     "fits or weighs models",
 )
-COLOURS = {BLIND: "#8a8a8a", SETS: palette.COLOURS[0], MODELS: palette.COLOURS[1]}
+COLOURS = {BLIND: "#8a8a8a", SETS: styles.COLOURS[0], MODELS: styles.COLOURS[1]}
 KL = {"confidence": "kl"}
 SHARP = {"confidence": "kl", "alpha": 0.5}
 #: By group: what the picture calls a policy, and how an experiment file describes it.

@@ -18,7 +18,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import structured_bandits as sb
-from structured_bandits.plots import palette
+from structured_bandits.plots import styles
 from structured_bandits.plots.labels import NUMBERS
 from structured_bandits.plots.legends import legend_below
 from structured_bandits.plots.line_ends import label_line_ends
@@ -144,7 +144,7 @@ def draw() -> None:
     """Draw the regret in the mix of types."""
     axes = Figure(figsize=(7.2, 4.4), layout="constrained").subplots()
     for place, (name, rows) in enumerate(pd.read_csv(CURVES).groupby("policy", sort=False)):
-        axes.plot(rows["pulls"], rows["mean regret"], label=name, lw=1.8, **palette.line(place))
+        axes.plot(rows["pulls"], rows["mean regret"], label=name, lw=1.8, **styles.line(place))
     axes.set_xlabel("pulls")
     axes.set_ylabel("mean regret")
     axes.set_title("The audience is a mix of all six types")

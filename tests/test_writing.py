@@ -15,7 +15,7 @@ from support.full_disk import full_disk
 
 from structured_bandits import OutputError
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.testing.surroundings import in_threads
+from structured_bandits.testing.requirements import in_threads
 from structured_bandits.writing import (
     check_file,
     check_files,

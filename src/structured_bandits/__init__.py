@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from structured_bandits import sources  # stays first: it hashes what is about to be loaded
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.bounded import Bounded
-from structured_bandits.environments.delayed import Delayed
-from structured_bandits.environments.delays import GeometricDelay
+from structured_bandits.environments.delays import Delayed, GeometricDelay
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.environments.tape import Tape
 from structured_bandits.errors import (
@@ -60,6 +59,7 @@ from structured_bandits.structures.builders.combine import (
     scaled,
     union,
 )
+from structured_bandits.structures.builders.estimated_tables import around, mixtures
 from structured_bandits.structures.builders.knowledge import (
     concave,
     known_best_mean,
@@ -69,7 +69,6 @@ from structured_bandits.structures.builders.knowledge import (
     unimodal,
     unstructured,
 )
-from structured_bandits.structures.builders.tables import around, mixtures
 from structured_bandits.structures.curves.structure import CurveStructure, Piece
 from structured_bandits.structures.files.load import load_structure
 from structured_bandits.structures.finite.structure import FiniteStructure

@@ -1,10 +1,12 @@
-"""Checks of numbers that users hand in: errors name argument, value and what is accepted."""
+"""Checks of what users hand in: errors name argument, value and what is accepted."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -130,3 +132,9 @@ def checked_count(name: str, value: Any, least: int = 1) -> int:
     if number >= 2.0**52:
         raise ParameterError(f"{name}={value!r}: expected less than 2**52")
     return int(value) if isinstance(value, (int, np.integer)) else int(number)
+
+
+@lru_cache(maxsize=1024)
+def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the parameters of a function; remembered, since a look takes long."""
+    return tuple(inspect.signature(function).parameters)

@@ -14,7 +14,7 @@ from structured_bandits import __version__
 from structured_bandits.cli_service import COMMANDS
 from structured_bandits.complaints import ComplainingGroup, Complaint, stoppable
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, OutputError
-from structured_bandits.experiments.paper.words import PRESETS
+from structured_bandits.experiments.paper.page_texts import PRESETS
 from structured_bandits.extras import needs
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
@@ -103,7 +103,7 @@ def analyse(
     file that says which kind of structure it is.
     """
     from structured_bandits.experiments.cost import named_policies, played_policies
-    from structured_bandits.report.analysis import analysis_data, analysis_text
+    from structured_bandits.report.analysis_report import analysis_data, analysis_text
     from structured_bandits.structures.files.load import load_structure
     from structured_bandits.theory.analysis import analyse as analysis_of
 
@@ -137,7 +137,7 @@ def _overview(
     as_json: bool,
 ) -> None:
     """Print a row for each model, the answer of `analyse` without a truth."""
-    from structured_bandits.report.overview import overview_data, overview_text
+    from structured_bandits.report.overview_report import overview_data, overview_text
     from structured_bandits.structures.files.load import load_structure
     from structured_bandits.theory.overview import overview
 
@@ -468,7 +468,7 @@ def _draw(analysis: Any, horizon: int, beta: float, rewards: list[float], path: 
     with needs("--figure", extra="report"):
         from matplotlib.figure import Figure
 
-    from structured_bandits.plots.structure import draw_structure, figure_size
+    from structured_bandits.plots.structure_figure import draw_structure, figure_size
     from structured_bandits.report.figures import write_figure
 
     figure = Figure(figsize=figure_size(analysis.structure), layout="constrained")

@@ -1,4 +1,4 @@
-"""How commands end that cannot do what they should: with a sentence, never with a traceback.
+"""Errors of commands: they end with a sentence, never with a traceback.
 
 Commands let errors pass; the group that they belong to says them, in one place for all. A traceback is
 left for what only a mistake of the library can cause.
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.os_errors import sentence_of
+from structured_bandits.writing import sentence_of
 
 INTERRUPTED = 130  # the exit code after Ctrl-C
 

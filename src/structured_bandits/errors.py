@@ -1,8 +1,17 @@
-"""The errors a user can catch.
+"""The errors a user can catch, and warnings that point at the user's line.
 
-Every one is a `ValueError` as well: bad input is named with its value and with what is accepted,
+Every error is a `ValueError` as well: bad input is named with its value and with what is accepted,
 before any state changes.
 """
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+_LIBRARY = str(Path(__file__).parent) + os.sep
 
 
 class StructuredBanditsError(ValueError):
@@ -65,3 +74,16 @@ class SlowSimulationWarning(UserWarning):
 
 class MeansOutsideUnitIntervalWarning(UserWarning):
     """A structure holds means outside the range of its rewards, [0, 1] unless it declares another."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the innermost line outside this library: builders call builders, files name files.
+
+    In a thread of our own there is no such line; then the warning points at where the thread began.
+    """
+    level = 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_LIBRARY):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

@@ -13,6 +13,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
+from structured_bandits.text_tables import listed
 
 OfMeans = Callable[[Floats, Floats, float], Floats]  # of true means p, other means q, and sigma
 
@@ -107,12 +108,6 @@ FAMILIES = {
         Family("bounded", "rewards lie in a known range, and no more is known of them", None),
     )
 }
-
-
-def listed(texts: Iterable[str]) -> str:
-    """Return texts as a sentence lists them: a, b and c."""
-    *others, last = texts
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def checked_family(name: Any, accepted: Iterable[str] = tuple(FAMILIES)) -> str:

@@ -29,7 +29,7 @@ def doing(usual: str) -> str:
 
 
 class _NoBar(nullcontext[Any]):
-    """Stands where a bar would: nobody asked for one, and there is none to be had."""
+    """The bar that shows nothing, where none was asked for or none is installed."""
 
     def __enter__(self) -> _NoBar:
         return self
@@ -64,7 +64,7 @@ def progress_bar(what: str, progress: bool | None, **options: Any) -> Any:
 
 
 def _sees_a_terminal() -> bool:
-    """Is standard error a terminal? Programs with windows may have none at all."""
+    """Return whether standard error is a terminal; programs with windows may have none at all."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 

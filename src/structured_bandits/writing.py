@@ -6,6 +6,7 @@ So nobody ever reads half of it, and two writers of one file do not meet: the la
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -17,7 +18,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from structured_bandits.errors import OutputError
-from structured_bandits.os_errors import reason_of
 
 #: A temporary name ends in a random token (since 0.2.0), the number of its process, and "part".
 UNFINISHED = re.compile(r"\.(?:[0-9a-f]{16}|parquet)\.(?P<process>[0-9]+)\.part$")
@@ -25,6 +25,20 @@ LONGEST = 60  # characters of a name that is kept as it is
 PLAIN = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{LONGEST - 1}}}")
 HASHED = re.compile(r"-[0-9a-f]{16}$")
 PROBE = 4096  # bytes
+#: By error: what whoever named the file can do.
+REMEDIES = {
+    errno.ENOENT: "check the name and the folders on the way to it",
+    errno.EACCES: "ask its owner to let you, or name another place",
+    errno.EPERM: "ask its owner to let you, or name another place",
+    errno.EROFS: "name another place",
+    errno.EISDIR: "name a file",
+    errno.ENOTDIR: "name a place that is not below a file",
+    errno.EEXIST: "name another place",
+    errno.ENAMETOOLONG: "give it a shorter name",
+    errno.ENOSPC: "make room, or name another place",
+    errno.EDQUOT: "make room, or name another place",
+    errno.EFBIG: "make room, or name another place",
+}
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
@@ -117,3 +131,26 @@ def _refusals(path: str | os.PathLike[str], what: str = "written") -> Iterator[N
     except (OSError, ValueError) as error:
         reason = reason_of(error) if isinstance(error, OSError) else str(error)
         raise OutputError(f"{path} cannot be {what}: {reason}") from None
+
+
+def reason_of(error: OSError) -> str:
+    """Return why something was refused and, where that is known, what to do.
+
+    >>> reason_of(PermissionError(errno.EACCES, "Permission denied"))
+    'Permission denied; ask its owner to let you, or name another place'
+    """
+    said = error.strerror or str(error)
+    number = error.errno or 0
+    known = said == os.strerror(number)  # and not in words that Python has found for it
+    return f"{said}; {REMEDIES[number]}" if known and number in REMEDIES else said
+
+
+def sentence_of(error: OSError) -> str:
+    """Return what was refused, and why; of a copy, the file that was to be written.
+
+    >>> sentence_of(FileNotFoundError(errno.ENOENT, "No such file or directory", "a.csv"))
+    'a.csv: No such file or directory; check the name and the folders on the way to it'
+    """
+    path = error.filename if error.filename2 is None else error.filename2
+    named = "the system says" if path is None else os.fsdecode(path)
+    return f"{named}: {reason_of(error)}"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from structured_bandits.advice.estimates import mean_of, quantile_of, worst_of
-from structured_bandits.advice.rounding import plus_minus
-from structured_bandits.advice.truths import Named
+from structured_bandits.advice.truths import NamedTruth
+from structured_bandits.text_tables import plus_minus
 
 
 def binomial(least: int, most: int, count: int, share: float) -> float:
@@ -54,7 +54,7 @@ def test_a_single_run_has_no_interval() -> None:
 
 def test_the_worst_truth_is_estimated_on_runs_that_did_not_choose_it() -> None:
     rng = np.random.default_rng(4)
-    trials = [Named(str(number), np.zeros(2)) for number in range(8)]
+    trials = [NamedTruth(str(number), np.zeros(2)) for number in range(8)]
     found = [
         worst_of(trials, [rng.exponential(1.0, 64) for _ in trials]).regret.value
         for _ in range(400)

@@ -13,9 +13,9 @@ from support.advice_cases import CASES, excess, measured, shop, survivors
 
 import structured_bandits as sb
 from structured_bandits.advice import candidates as candidates_module
-from structured_bandits.advice.candidates import BLIND, own, serving
-from structured_bandits.advice.playing import Playground
-from structured_bandits.advice.question import checked_question
+from structured_bandits.advice.candidates import BLIND, given_candidates, library_candidates
+from structured_bandits.advice.evaluation import Evaluator
+from structured_bandits.advice.options import checked_options
 from structured_bandits.cli import main
 from structured_bandits.structures.base import Structure
 
@@ -193,8 +193,8 @@ def test_gaussian_rewards_and_truths_of_the_user() -> None:
 
 
 def test_every_policy_of_the_library_is_a_candidate_or_says_why_not() -> None:
-    question = asked(shop(), 20_000)
-    able, refused = serving(question, None)
+    options = asked(shop(), 20_000)
+    able, refused = library_candidates(options, None)
     names = {each.name for each in able}
     assert set(candidates_module.POLICIES) == (names | set(refused)) & set(
         candidates_module.POLICIES
@@ -211,7 +211,9 @@ def test_every_policy_of_the_library_is_a_candidate_or_says_why_not() -> None:
 def test_what_data_taught_is_played_and_not_handed_out() -> None:
     """The agent will learn the data itself; they must not count twice."""
     (mine,) = (
-        each for each in serving(asked(SMALL), np.array([0.9, 0.1]))[0] if each.name == "IDS"
+        each
+        for each in library_candidates(asked(SMALL), np.array([0.9, 0.1]))[0]
+        if each.name == "IDS"
     )
     assert mine.policy.prior is None
     assert mine.played.prior == [0.9, 0.1]
@@ -220,12 +222,12 @@ def test_what_data_taught_is_played_and_not_handed_out() -> None:
 
 
 def test_the_blind_reference_always_plays_along() -> None:
-    mine = own({"mine": sb.UCB(2)}, asked(SMALL))
+    mine = given_candidates({"mine": sb.UCB(2)}, asked(SMALL))
     assert [each.name for each in mine] == ["mine", BLIND]
 
 
 def asked(structure: Structure, horizon: int = 50) -> Any:
-    return checked_question(structure, horizon, "bernoulli", 0.5, None, (), 0.05, None, 60.0, 0)
+    return checked_options(structure, horizon, "bernoulli", 0.5, None, (), 0.05, None, 60.0, 0)
 
 
 @pytest.mark.parametrize(
@@ -282,7 +284,7 @@ def test_ctrl_c_ends_the_command_with_a_sentence(
     def interrupted(*anything: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Playground, "play", interrupted)
+    monkeypatch.setattr(Evaluator, "play", interrupted)
     (tmp_path / "types.csv").write_text("model,tea,coffee\none,.8,.5\ntwo,.3,.5\n")
     told = CliRunner().invoke(main, ["advise", str(tmp_path / "types.csv"), "--horizon", "50"])
     assert told.exit_code == 130
@@ -290,6 +292,6 @@ def test_ctrl_c_ends_the_command_with_a_sentence(
 
 
 def test_policies_that_are_tuned_for_less_warn() -> None:
-    question = checked_question(SMALL, 1000, "bernoulli", 0.5, None, (), 0.05, None, 60.0, 0)
+    options = checked_options(SMALL, 1000, "bernoulli", 0.5, None, (), 0.05, None, 60.0, 0)
     with pytest.warns(sb.HorizonWarning, match="short is tuned for horizon=10 and will be played"):
-        own({"short": sb.SAE(SMALL, 10)}, question)
+        given_candidates({"short": sb.SAE(SMALL, 10)}, options)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.advice.hard import trials
-from structured_bandits.advice.question import Question, checked_question
+from structured_bandits.advice.hard_instances import trials
+from structured_bandits.advice.options import Options, checked_options
 from structured_bandits.advice.truths import (
     Outside,
     distance,
@@ -24,19 +24,19 @@ TABLE = [[0.8, 0.2], [0.2, 0.6], [0.5, 0.4]]
 TYPES = sb.FiniteStructure(TABLE, models=["a", "b", "c"])
 
 
-def asked(structure: Any, **more: Any) -> Question:
+def asked(structure: Any, **more: Any) -> Options:
     wanted = {"family": "bernoulli", "trust": 0.5, "prior": None, "wrong": (0.05,), "level": 0.05}
     wanted |= {"runs": None, "seconds": 60.0, "seed": 0, **more}
-    return checked_question(structure, 100, **wanted)
+    return checked_options(structure, 100, **wanted)
 
 
 def seen(pulls: list[int], sums: list[float]) -> Seen:
     return Seen(np.array(pulls), np.array(sums), np.full(len(pulls), np.nan))
 
 
-def shares(question: Question, data: Seen | None = None, count: int = 4000) -> list[float]:
+def shares(options: Options, data: Seen | None = None, count: int = 4000) -> list[float]:
     """Return how often each model of the table is drawn."""
-    truths, rng = truths_of(question, data), np.random.default_rng(5)
+    truths, rng = truths_of(options, data), np.random.default_rng(5)
     drawn = np.array([truths.draw(rng) for _ in range(count)])
     return [float((drawn == row).all(axis=1).mean()) for row in TABLE]
 
@@ -50,9 +50,9 @@ def test_data_make_the_prior_a_posterior() -> None:
     """Two pulls of each arm: one success on the first, none on the second."""
     likelihood = [0.8 * 0.2 * 0.8**2, 0.2 * 0.8 * 0.4**2, 0.5 * 0.5 * 0.6**2]
     expected = np.array(likelihood) * [1, 2, 5] / np.dot(likelihood, [1, 2, 5])
-    question, data = asked(TYPES, prior=[1, 2, 5]), seen([2, 2], [1.0, 0.0])
-    assert shares(question, data) == pytest.approx(expected.tolist(), abs=0.03)
-    weights = posterior_of(question, data)
+    options, data = asked(TYPES, prior=[1, 2, 5]), seen([2, 2], [1.0, 0.0])
+    assert shares(options, data) == pytest.approx(expected.tolist(), abs=0.03)
+    weights = posterior_of(options, data)
     assert weights / weights.sum() == pytest.approx(expected)
 
 
@@ -99,9 +99,9 @@ def test_equations_hold_on_a_walk_and_data_pull_it() -> None:
 
 
 def test_truths_outside_are_off_by_as_much_and_half_of_it_from_all_models() -> None:
-    question = asked(TYPES)
-    inside = truths_of(question, None)
-    outside, rng = Outside(TYPES, inside, 0.05, question.ends), np.random.default_rng(9)
+    options = asked(TYPES)
+    inside = truths_of(options, None)
+    outside, rng = Outside(TYPES, inside, 0.05, options.ends), np.random.default_rng(9)
     assert outside.exist(seed=0)
     for _ in range(50):
         far = np.abs(np.array(TABLE) - outside.draw(rng)).max(axis=1).min()
@@ -115,8 +115,8 @@ def test_distances_of_tables_and_of_polytopes_mean_the_same() -> None:
 
 
 def test_nothing_lies_outside_what_is_not_structured() -> None:
-    question = asked(sb.unstructured(2))
-    assert not Outside(question.structure, truths_of(question, None), 0.05, question.ends).exist(
+    options = asked(sb.unstructured(2))
+    assert not Outside(options.structure, truths_of(options, None), 0.05, options.ends).exist(
         seed=0
     )
 

@@ -8,13 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 from structured_bandits.cli import main
-from structured_bandits.experiments.paper import field
+from structured_bandits.experiments.paper import catalogue
 from structured_bandits.experiments.paper.catalogue import experiments
 from structured_bandits.policies.base import POLICIES
 
 
 def test_only_experiments_that_show_regrets_come_again() -> None:
-    extra = field.with_all_policies(experiments((), "equal-widths"))
+    extra = catalogue.with_all_policies(experiments((), "equal-widths"))
     assert [each.id for each in extra] == [
         "fig2a-all",
         "fig2a-long-all",
@@ -30,11 +30,11 @@ def test_only_experiments_that_show_regrets_come_again() -> None:
 def test_every_policy_that_can_play_is_there() -> None:
     curves, table, random = (
         set(each.specs)
-        for each in field.with_all_policies(
+        for each in catalogue.with_all_policies(
             experiments(("fig2a", "fig2c", "fig2d"), "equal-widths")
         )
     )
-    sharper = set(field.SHARPER)
+    sharper = set(catalogue.SHARPER)
     assert table == {*POLICIES, *sharper} - {"WAGP"}  # which needs a curve
     assert curves == {*POLICIES, *sharper} - {"IDS", "UncertainModelTS"}  # which need a table
     assert random == table - {"OSSB"}
@@ -44,7 +44,7 @@ def test_the_papers_own_experiments_and_claims_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two = {"UCB": {"kind": "UCB"}, "SUCB": {"kind": "SUCB"}}
-    monkeypatch.setattr(field, "serving", lambda experiment: two)
+    monkeypatch.setattr(catalogue, "playable_specs", lambda experiment: two)
     command = ["reproduce", "fig2a", "--preset", "equal-widths", "--runs", "3"]
     plain = CliRunner().invoke(main, [*command, "--out", str(tmp_path / "plain")])
     both = CliRunner().invoke(main, [*command, "--all-policies", "--out", str(tmp_path / "both")])

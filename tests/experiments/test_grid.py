@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import structured_bandits as sb
 from structured_bandits.cli import main
-from structured_bandits.experiments.sweeps.grid import Grid, read_grid
+from structured_bandits.experiments.sweeps.grid import SweepGrid, read_grid
 
 MEANS = [[0.8, 0.3, 0.1], [0.8, 0.9, 0.1], [0.1, 0.2, 0.9]]
 BASE: dict[str, Any] = {
@@ -23,11 +23,11 @@ BASE: dict[str, Any] = {
 }
 
 
-def grid(axes: dict[str, Any], **changes: Any) -> Grid:
+def grid(axes: dict[str, Any], **changes: Any) -> SweepGrid:
     return read_grid({**BASE, **changes, "sweep": axes})
 
 
-def values(found: Grid, policy: str) -> list[dict[str, Any]]:
+def values(found: SweepGrid, policy: str) -> list[dict[str, Any]]:
     return [point.values for point in found.points if point.policy == policy]
 
 

@@ -26,8 +26,8 @@ from structured_bandits.experiments.saved_runs import RunOptions, result_path
 from structured_bandits.experiments.settings import read_experiment
 from structured_bandits.report.figures import draw_figure, save_figure, save_numbers
 from structured_bandits.report.page import Page, write_page
-from structured_bandits.report.records import Shown
-from structured_bandits.testing.surroundings import in_threads
+from structured_bandits.report.verdicts import Shown
+from structured_bandits.testing.requirements import in_threads
 
 HOSTILE = [
     "../../../x",

@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.experiments.drawn_once import MOST, DrawnOnce
-from structured_bandits.experiments.paper.hard_models import _at_once, hard_draws
-from structured_bandits.experiments.paper.structures import draw_random, random_structure
+from structured_bandits.experiments.paper.structures import (
+    MOST,
+    DrawnOnce,
+    _at_once,
+    draw_random,
+    hard_draws,
+    random_structure,
+)
 from structured_bandits.experiments.worlds import Problem
 
 pytestmark = pytest.mark.filterwarnings(

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import structured_bandits as sb
 from structured_bandits.cli import main
 from structured_bandits.experiments import sequential
-from structured_bandits.experiments.evidence import (
+from structured_bandits.experiments.claims import (
     Arm,
     Flat,
     Growing,
@@ -22,7 +22,7 @@ from structured_bandits.experiments.evidence import (
     NeverPulls,
 )
 from structured_bandits.experiments.sequential import LOG_NEEDED, SHARES, Comparison, log_wealth
-from structured_bandits.report.records import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
+from structured_bandits.report.verdicts import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
 
 
 def comparison(one: np.ndarray, two: np.ndarray, most: float = 1.0) -> Comparison:

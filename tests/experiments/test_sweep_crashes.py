@@ -20,7 +20,7 @@ from support.slow_sweep import SLOW_POINTS, SlowSweep
 import structured_bandits as sb
 from structured_bandits.experiments.sweeps import play
 from structured_bandits.experiments.sweeps.executors import Crew
-from structured_bandits.experiments.sweeps.schedule import FIRST
+from structured_bandits.experiments.sweeps.scheduler import FIRST
 
 RUNS = 60
 PAUSE = 0.02  # seconds of a run
@@ -171,7 +171,7 @@ def test_losses_with_something_played_in_between_do_not_add_up(
 
         return one()
 
-    monkeypatch.setattr(play.Players, "crew", crew)
+    monkeypatch.setattr(play.Workers, "crew", crew)
     said: list[str] = []
     assert sb.sweep(slow.file, slow.out, allow_code=True, say=said.append).runs == 30
     assert len(said) > 3

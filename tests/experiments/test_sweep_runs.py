@@ -18,10 +18,10 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.experiments.sweeps import play
+from structured_bandits.experiments.sweeps.folder import missing_runs, part_path, rows_of, save_part
 from structured_bandits.experiments.sweeps.grid import read_grid
 from structured_bandits.experiments.sweeps.loaded import Sweep
-from structured_bandits.experiments.sweeps.parts import missing_runs, part_path, rows_of, save_part
-from structured_bandits.experiments.sweeps.schedule import (
+from structured_bandits.experiments.sweeps.scheduler import (
     DEARER,
     FIRST,
     PIECES,
@@ -29,7 +29,7 @@ from structured_bandits.experiments.sweeps.schedule import (
     TAIL,
     Schedule,
 )
-from structured_bandits.experiments.sweeps.tasks import Piece, Played
+from structured_bandits.experiments.sweeps.tasks import PointRuns, TimedRuns
 from structured_bandits.simulation.result import TABLES, load_result
 
 RUNS = 50
@@ -493,7 +493,7 @@ def test_a_schedule_hands_out_every_run_once() -> None:
     pieces = first
     while pieces:
         seen += [(piece.point, run) for piece in pieces for run in piece.runs]
-        schedule.learn([Played(piece, 0.01 * len(piece.runs)) for piece in pieces])
+        schedule.learn([TimedRuns(piece, 0.01 * len(piece.runs)) for piece in pieces])
         pieces = schedule.take()
     assert sorted(seen) == sorted(
         (point, run) for point, several in missing.items() for runs in several for run in runs
@@ -507,15 +507,15 @@ def test_a_schedule_knows_how_long_it_takes() -> None:
     schedule = Schedule(points, {0: [range(1000)], 1: [range(1000)]}, slots=2)
     (first,) = schedule.take()
     assert schedule.seconds_left() is None
-    schedule.learn([Played(first, 0.1 * FIRST)])  # both points are of one kind
+    schedule.learn([TimedRuns(first, 0.1 * FIRST)])  # both points are of one kind
     assert schedule.seconds_left() == pytest.approx(0.1 * (2000 - FIRST) / 2)
     (next_one,) = schedule.take()
     assert len(next_one.runs) == int(SECONDS / 0.1)
     assert schedule.seconds_left() == pytest.approx(0.1 * (2000 - FIRST) / 2)  # it is being played
-    schedule.learn([Played(next_one, 0.0)])  # was there already: says nothing about time
+    schedule.learn([TimedRuns(next_one, 0.0)])  # was there already: says nothing about time
     assert schedule.seconds_left() == pytest.approx(0.1 * (2000 - FIRST - 20) / 2)
     (third,) = schedule.take()
-    schedule.learn([Played(third, 0.3 * len(third.runs))])
+    schedule.learn([TimedRuns(third, 0.3 * len(third.runs))])
     assert schedule.seconds_left() == pytest.approx(0.2 * (2000 - FIRST - 40) / 2)
     schedule.slots = 20
     assert schedule.seconds_left() == pytest.approx(0.2 * (2000 - FIRST - 40) / 20)
@@ -528,7 +528,7 @@ def test_a_schedule_begins_with_a_few_runs_of_each_kind() -> None:
     assert [[piece.runs for piece in task] for task in first] == [[range(FIRST)]] * 4
     assert [task[0].point for task in first] == [0, 2, 8, 9]
     assert schedule.seconds_left() is None
-    schedule.learn([Played(task[0], 0.01 * FIRST) for task in first])
+    schedule.learn([TimedRuns(task[0], 0.01 * FIRST) for task in first])
     assert schedule.seconds_left() == pytest.approx(0.01 * (1200 - 4 * FIRST) / 2)
 
 
@@ -536,11 +536,11 @@ def test_tasks_hold_many_short_pieces_and_get_smaller_at_the_end() -> None:
     points = read_grid({**SMALL, "sweep": {"seed": list(range(400))}}).points[:400]
     schedule = Schedule(points, {each.number: [range(2)] for each in points}, slots=1)
     (first,) = schedule.take()
-    schedule.learn([Played(first, 1e-6)])
+    schedule.learn([TimedRuns(first, 1e-6)])
     assert len(schedule.take()) == PIECES
     assert len(schedule.take()) == 400 - PIECES - 1
     long = Schedule(points, {0: [range(100)]}, slots=4)
-    long.learn([Played(Piece(0, range(1)), 0.5)])
+    long.learn([TimedRuns(PointRuns(0, range(1)), 0.5)])
     sizes = []
     while pieces := long.take():
         sizes.append(sum(len(piece.runs) for piece in pieces))
@@ -561,7 +561,7 @@ def test_the_first_task_of_a_point_is_short_since_its_runs_may_be_dear() -> None
         for piece in pieces:
             sizes[piece.point].append(len(piece.runs))
         schedule.learn(
-            [Played(piece, (0.01 + 0.01 * piece.point) * len(piece.runs)) for piece in pieces]
+            [TimedRuns(piece, (0.01 + 0.01 * piece.point) * len(piece.runs)) for piece in pieces]
         )
     assert sizes[0][1] == pytest.approx(SECONDS / 0.01, abs=1)  # its first runs have told
     assert sizes[1][0] <= SECONDS / 0.01 / DEARER
@@ -582,7 +582,7 @@ def test_runs_that_end_at_once_are_tried_again_until_they_tell() -> None:
         for piece in pieces:
             sizes[piece.point].append(len(piece.runs))
         schedule.learn(
-            [Played(piece, 2e-3 + costs[piece.point] * len(piece.runs)) for piece in pieces]
+            [TimedRuns(piece, 2e-3 + costs[piece.point] * len(piece.runs)) for piece in pieces]
         )
     assert sizes[cheap][:2] == [FIRST, 199]  # 2 ms, so in 50 ms there would be 199 runs
     assert sizes[dear][-1] <= 100  # a tenth of a second

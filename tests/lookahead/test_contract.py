@@ -13,7 +13,7 @@ import structured_bandits as sb
 from structured_bandits.lookahead import base
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import POLICIES
-from structured_bandits.testing.play import play
+from structured_bandits.testing.tapes import play
 
 TAPES = 8
 

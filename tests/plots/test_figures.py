@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import structured_bandits as sb
-from structured_bandits.plots import palette
+from structured_bandits.plots import styles
 from structured_bandits.plots.line_ends import apart
 from structured_bandits.plots.pulls import draw_pulls
 from structured_bandits.plots.regret import draw_regret
@@ -293,15 +293,15 @@ def lab(rgb: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("eyes", SEEN)
 def test_colours_differ_in_all_eyes(eyes: str) -> None:
     """Okabe and Ito's colours are 18 apart by this measure; a difference of 2 is just seen."""
-    seen = [lab(SEEN[eyes] @ linear(colour)) for colour in palette.COLOURS]
+    seen = [lab(SEEN[eyes] @ linear(colour)) for colour in styles.COLOURS]
     least = min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2))
     assert least >= 25.0
 
 
 @pytest.mark.parametrize("background", ["#fdfdfc", "#16181b"])
 def test_colours_are_seen_on_the_backgrounds_of_pages(background: str) -> None:
-    assert min(contrast(colour, background) for colour in palette.COLOURS) >= 2.4
+    assert min(contrast(colour, background) for colour in styles.COLOURS) >= 2.4
 
 
 def test_thirty_lines_differ() -> None:
-    assert len({tuple(palette.line(number).values()) for number in range(30)}) == 30
+    assert len({tuple(styles.line(number).values()) for number in range(30)}) == 30

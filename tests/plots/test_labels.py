@@ -14,7 +14,7 @@ import structured_bandits as sb
 from structured_bandits.plots.labels import plain
 from structured_bandits.plots.pulls import draw_pulls
 from structured_bandits.plots.regret import draw_regret
-from structured_bandits.plots.structure import draw_structure
+from structured_bandits.plots.structure_figure import draw_structure
 from structured_bandits.report.figures import svg_text
 
 #: Formulas, half formulas, escapes, labels that Matplotlib would hide, and what XML gives a meaning.

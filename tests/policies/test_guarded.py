@@ -14,7 +14,7 @@ from support.cases import Case, draw_case
 
 import structured_bandits as sb
 from structured_bandits.experiments.settings import read_experiment
-from structured_bandits.testing.play import play
+from structured_bandits.testing.tapes import play
 
 SHOP = np.round(np.random.default_rng(11).uniform(0.01, 0.16, (6, 8)), 3)
 

@@ -32,7 +32,7 @@ from structured_bandits.policies.best_arm_belief import (
     write_information,
 )
 from structured_bandits.policies.ids import mixture_of
-from structured_bandits.testing.play import Played, play, play_in
+from structured_bandits.testing.tapes import Played, play, play_in
 
 R = figure1_right()
 

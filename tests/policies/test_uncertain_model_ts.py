@@ -19,7 +19,7 @@ import structured_bandits as sb
 from structured_bandits.planning.rising import LARGE, log_rising
 from structured_bandits.planning.weights import write_weights
 from structured_bandits.policies.uncertain_model_ts import STRENGTHS, fresh_weights, write_logs
-from structured_bandits.testing.play import play, play_in
+from structured_bandits.testing.tapes import play, play_in
 
 TABLE = sb.FiniteStructure([[0.8, 0.3, 0.5], [0.2, 0.7, 0.1], [0.1, 0.6, 0.9]])
 

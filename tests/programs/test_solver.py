@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from support.boxes import best_arms
 
 import structured_bandits as sb
+from structured_bandits.programs.convex import least_quadratic
 from structured_bandits.programs.linear import (
     TOLERANCE,
     LinearProgram,
@@ -21,7 +22,6 @@ from structured_bandits.programs.linear import (
     dual_bound,
     maximise,
 )
-from structured_bandits.programs.quadratic import least_quadratic
 
 Rng = np.random.Generator
 

@@ -16,8 +16,7 @@ import structured_bandits as sb
 from structured_bandits.lookahead.base import fresh_work
 from structured_bandits.simulation.copies import copied, copy_into, holds_arrays
 from structured_bandits.simulation.desk import Spare
-from structured_bandits.testing.play import play, play_in
-from structured_bandits.testing.tapes import reward_tape
+from structured_bandits.testing.tapes import play, play_in, reward_tape
 
 matplotlib.use("Agg")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.testing.surroundings import in_threads
+from structured_bandits.testing.requirements import in_threads
 
 FEATURES = np.random.default_rng(1).random((6, 3))
 STRUCTURES: dict[str, Callable[[], Any]] = {

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.testing.surroundings import in_threads
+from structured_bandits.testing.requirements import in_threads
 
 
 def write(folder: Path, name: str, text: str) -> Path:

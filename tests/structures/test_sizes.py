@@ -17,7 +17,7 @@ from structured_bandits.structures.polyhedral.differences import (
     rivals_of,
 )
 from structured_bandits.structures.polyhedral.polytope import Polytope, means_with
-from structured_bandits.testing.surroundings import in_threads
+from structured_bandits.testing.requirements import in_threads
 
 
 def longest_leads(piece: Polytope) -> Any:
@@ -102,7 +102,7 @@ def test_unimodal_1000_is_refused_with_the_reason_and_without_recursion() -> Non
 
 
 def test_as_many_arms_as_a_refusal_names_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("structured_bandits.structures.builders.limits.MOST_NUMBERS", 5000)
+    monkeypatch.setattr("structured_bandits.structures.builders.memory_limits.MOST_NUMBERS", 5000)
     for build in (
         sb.unimodal,
         lambda arms: sb.known_best_mean(arms, 0.5),

@@ -9,9 +9,9 @@ import numpy as np
 
 import structured_bandits as sb
 from structured_bandits.advice.candidates import BLIND, Candidate
-from structured_bandits.advice.clock import Clock
-from structured_bandits.advice.playing import Playground
-from structured_bandits.advice.question import checked_question
+from structured_bandits.advice.evaluation import Evaluator
+from structured_bandits.advice.options import checked_options
+from structured_bandits.advice.time_budget import TimeBudget
 from structured_bandits.advice.truths import Outside, Truths, truths_of
 from structured_bandits.experiments.paper.structures import (
     figure1_left,
@@ -58,24 +58,24 @@ def measured(
     wrong: tuple[float, ...] = WRONG,
 ) -> dict[str, dict[str, Any]]:
     """Return regrets by policy and stage ("inside", or how far outside), in the same worlds for all."""
-    question = checked_question(
+    options = checked_options(
         structure, horizon, "bernoulli", 0.5, None, wrong, 0.05, None, 60.0, seed
     )
-    with Clock(60.0, False) as clock:
-        ground = Playground(question, clock)
-    inside = truths_of(question, None)
+    with TimeBudget(60.0, False) as budget:
+        evaluator = Evaluator(options, budget)
+    inside = truths_of(options, None)
     stages: dict[str, Truths] = {"inside": inside}
     for size in wrong:
-        outside = Outside(structure, inside, size, question.ends)
+        outside = Outside(structure, inside, size, options.ends)
         if outside.exist(seed):
             stages[f"{size:g}"] = outside
     found: dict[str, dict[str, Any]] = {name: {} for name in policies}
     for stage, truths in stages.items():
-        blocks = -(-runs // ground.block_size)
+        blocks = -(-runs // evaluator.block_size)
         for block in range(blocks):
-            worlds = ground.worlds(stage, block, truths.draw)
+            worlds = evaluator.worlds(stage, block, truths.draw)
             for name, policy in policies.items():
-                more = ground.play(Candidate(name, policy, policy), stage, block, worlds)
+                more = evaluator.play(Candidate(name, policy, policy), stage, block, worlds)
                 found[name][stage] = np.append(found[name].get(stage, []), more)
     return found
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import structured_bandits as sb
 from structured_bandits.lookahead import base
-from structured_bandits.testing.play import Played, play
+from structured_bandits.testing.tapes import Played, play
 
 PULLS = 300
 ALPHAS = (2.0, 0.5, 0.05, 0.01)

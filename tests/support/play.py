@@ -1,5 +1,5 @@
 """Playing a policy of the library on a tape: what users have, too."""
 
-from structured_bandits.testing.play import Played, Spy, play
+from structured_bandits.testing.tapes import Played, Spy, play
 
 __all__ = ["Played", "Spy", "play"]

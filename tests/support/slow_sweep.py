@@ -22,7 +22,7 @@ from typing import Self
 import psutil
 
 import structured_bandits as sb
-from structured_bandits.experiments.sweeps.grid import Grid, read_grid
+from structured_bandits.experiments.sweeps.grid import SweepGrid, read_grid
 from structured_bandits.experiments.sweeps.play import count_runs, missing_of
 
 SOURCES = str(Path(sb.__file__).parents[1])
@@ -124,7 +124,7 @@ class SlowSweep:
             return sb.sweep(self.file, self.out, executor=threads, allow_code=True).digest
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> SweepGrid:
         """Its points."""
         return read_grid(self.file, allow_code=True)
 

@@ -18,7 +18,7 @@ from structured_bandits.lookahead import base as lookahead
 from structured_bandits.planning.streaks import Streak
 from structured_bandits.policies.playing import choose, update
 from structured_bandits.protocol import Choice, Now, Outcome
-from structured_bandits.testing.play import Played, play_in
+from structured_bandits.testing.tapes import Played, play_in
 
 
 @dataclass

@@ -12,7 +12,7 @@ import pytest
 import structured_bandits as sb
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.structures.base import Structure
-from structured_bandits.testing.structure import policies_for
+from structured_bandits.testing.structure_checks import policies_for
 
 TABLE = sb.FiniteStructure([[0.8, 0.3, 0.5], [0.2, 0.7, 0.1], [0.1, 0.6, 0.9]])
 CURVES = sb.CurveStructure(

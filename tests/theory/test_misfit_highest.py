@@ -11,9 +11,9 @@ from oracles.misfit import Coins, Normal, highest_on_piece
 from oracles.structures import exact
 from scipy.optimize import minimize_scalar
 
-from structured_bandits.misfit import highest
-from structured_bandits.misfit.likeliest import BoxModels, Counts
-from structured_bandits.misfit.scale import RewardScale, log_likelihood
+from structured_bandits.misfit import batch_max_likelihood
+from structured_bandits.misfit.max_likelihood import BoxModels
+from structured_bandits.misfit.reward_likelihood import Counts, RewardScale, log_likelihood
 
 UNIT = RewardScale(False, 0.0, 1.0, 0.5, np.empty(0))
 WIDE = RewardScale(False, -2.0, 5.0, 2.5, np.empty(0))
@@ -25,7 +25,9 @@ def found_on(scale: Any, start: Any, end: Any, first: Any, second: Any) -> float
     """The highest log-likelihood on one cell."""
     lines = [(np.array([start], float), np.array([end], float))]
     counts = Counts(np.array([first], float), np.array([second], float))
-    return float(highest.highest_on_lines(scale, lines, counts, NOTHING_KNOWN)[0])
+    return float(
+        batch_max_likelihood.max_likelihood_on_lines(scale, lines, counts, NOTHING_KNOWN)[0]
+    )
 
 
 def by_oracle(scale: Any, start: Any, end: Any, first: Any, second: Any) -> float:
@@ -137,9 +139,11 @@ def test_cells_below_what_is_known_are_left_and_the_others_found() -> None:
     pulls = rng.integers(1, 3000, (40, 3)).astype(float)
     first = np.floor(pulls * rng.random((40, 3)))
     counts = Counts(first, pulls - first)
-    full = highest.highest_on_lines(UNIT, lines, counts, np.full(40, -math.inf))
-    np.testing.assert_array_equal(highest.highest_on_lines(UNIT, lines, counts, full), full)
-    below = highest.highest_on_lines(UNIT, lines, counts, full - 0.1)
+    full = batch_max_likelihood.max_likelihood_on_lines(UNIT, lines, counts, np.full(40, -math.inf))
+    np.testing.assert_array_equal(
+        batch_max_likelihood.max_likelihood_on_lines(UNIT, lines, counts, full), full
+    )
+    below = batch_max_likelihood.max_likelihood_on_lines(UNIT, lines, counts, full - 0.1)
     np.testing.assert_array_equal(below, full)
     each = [
         max(
@@ -158,7 +162,7 @@ def test_a_search_that_is_cut_short_is_too_high_and_never_too_low(
     cells = [random_cell(rng) for _ in range(60)]
     full = np.array([found_on(UNIT, *cell) for cell in cells])
     slack = np.array([1e-14 * size_of(*cell[2:]) for cell in cells])
-    monkeypatch.setattr(highest, "STEPS", 2)
+    monkeypatch.setattr(batch_max_likelihood, "STEPS", 2)
     short = np.array([found_on(UNIT, *cell) for cell in cells])
     possible = short > -math.inf  # three looks may all be at models that exclude what was seen
     assert (short >= full - slack)[possible].all()
@@ -171,19 +175,19 @@ def test_boxes_outside_the_range_exclude_every_reward() -> None:
     for first, second in (([5.0, 2.0], [0.0, 4.0]), ([0.0, 2.0], [0.0, 4.0])):
         counts = Counts(np.array(first), np.array(second))
         expected = boxes.likeliest(UNIT, counts, np.empty(0)).log_likelihood
-        assert math.isclose(highest._highest_in_boxes(UNIT, boxes, counts), expected)
+        assert math.isclose(batch_max_likelihood._highest_in_boxes(UNIT, boxes, counts), expected)
 
 
 def test_searches_take_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Newton's method needs some ten looks where halving needs sixty; none needs all that are allowed."""
     looks = []
-    slopes_at = highest._slopes_at
+    slopes_at = batch_max_likelihood._slopes_at
 
     def counted(*arguments: Any) -> Any:
         looks[-1] += 1
         return slopes_at(*arguments)
 
-    monkeypatch.setattr(highest, "_slopes_at", counted)
+    monkeypatch.setattr(batch_max_likelihood, "_slopes_at", counted)
     rng = np.random.default_rng(3)
     for cell in [random_cell(rng) for _ in range(300)] + [
         case[1:] for case in CASES.values() if case[0] is UNIT
@@ -191,4 +195,4 @@ def test_searches_take_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
         looks.append(0)
         found_on(UNIT, *cell)
     assert np.mean(looks) < 10
-    assert max(looks) < highest.STEPS // 2
+    assert max(looks) < batch_max_likelihood.STEPS // 2

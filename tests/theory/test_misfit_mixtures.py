@@ -9,9 +9,13 @@ import pytest
 from oracles.misfit import Coins
 from oracles.structures import exact
 
-from structured_bandits.misfit.likeliest import Counts
-from structured_bandits.misfit.mixtures import LARGE, log_mixtures
-from structured_bandits.misfit.scale import RewardScale, log_mixture
+from structured_bandits.misfit.reward_likelihood import (
+    LARGE,
+    Counts,
+    RewardScale,
+    log_mixture,
+    log_mixtures,
+)
 
 UNIT = RewardScale(False, 0.0, 1.0, 0.5, np.empty(0))
 

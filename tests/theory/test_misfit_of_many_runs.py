@@ -12,7 +12,7 @@ from oracles.structures import MP
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_left, random_structure
-from structured_bandits.misfit import many
+from structured_bandits.misfit import batch
 from structured_bandits.misfit.build import GRID, misfit_test, models_on
 from structured_bandits.misfit.e_value import fresh_look_memory, look_at
 
@@ -25,7 +25,7 @@ GAUSSIAN = (-math.inf, math.inf, 0.7)
 
 
 def log_e_of_each(test: Any, pulls: Any, sums: Any) -> Any:
-    return many.log_e_values([test], test.scale, pulls, sums)
+    return batch.log_e_values([test], test.scale, pulls, sums)
 
 
 def rounding(test: Any, pulls: Any, sums: Any) -> Any:
@@ -212,10 +212,10 @@ def test_an_e_value_does_not_depend_on_the_runs_beside(
         for part in parts:
             apart[part] = log_e_of_each(test, pulls[part], sums[part])
         np.testing.assert_array_equal(apart, together)
-        of_each = many.log_e_values([test] * 64, test.scale, pulls, sums)
+        of_each = batch.log_e_values([test] * 64, test.scale, pulls, sums)
         np.testing.assert_array_equal(of_each, together)
         with monkeypatch.context() as small_blocks:
-            small_blocks.setattr(many, "AT_ONCE", 3 * test.grid.per_hit.size)
+            small_blocks.setattr(batch, "AT_ONCE", 3 * test.grid.per_hit.size)
             np.testing.assert_array_equal(log_e_of_each(test, pulls, sums), together)
 
 
@@ -237,7 +237,7 @@ def test_terms_that_are_left_out_do_not_matter(drop: float) -> None:
     freed = -(np.linspace(0.0, 60.0, 500).reshape(2, 5, 50) ** np.array([[[1.0]], [[1.3]]]))
     others = np.array([-9990.0, -1e4, -math.inf])
     runs = np.array([0, 0, 1])
-    found = many._log_sums(weighted, freed, runs, others)
+    found = batch._log_sums(weighted, freed, runs, others)
     for run in range(2):
         terms = weighted[run].astype(object) + np.vectorize(MP.mpf)(freed[run])
         values = [*terms.ravel(), *others[runs == run]]
@@ -250,7 +250,7 @@ def test_runs_without_terms() -> None:
     none = [-math.inf, -math.inf]
     weighted = np.array([none, none, [-4.0, -math.inf], none])
     freed = np.tile([[1.0, 2.0], [-math.inf, 5.0]], (4, 1, 1))
-    found = many._log_sums(weighted, freed, np.array([1, 3]), np.array([-9.0, -7.0]))
+    found = batch._log_sums(weighted, freed, np.array([1, 3]), np.array([-9.0, -7.0]))
     np.testing.assert_array_equal(found, [-math.inf, -9.0, -3.0, -7.0])
 
 
@@ -268,8 +268,8 @@ def test_a_prior_that_excludes_models() -> None:
 def check_each(tests: list[Any], pulls: Any, sums: Any) -> None:
     """Each run has a test of its own, and has the e-value that it has alone, to the last bit."""
     rows = zip(tests, pulls[:, np.newaxis], sums[:, np.newaxis], strict=True)
-    expected = np.concatenate([many.e_values(*row) for row in rows])
-    np.testing.assert_array_equal(many.e_values_of_each(tests, pulls, sums), expected)
+    expected = np.concatenate([batch.e_values(*row) for row in rows])
+    np.testing.assert_array_equal(batch.e_values_of_each(tests, pulls, sums), expected)
 
 
 @pytest.mark.parametrize(("arms", "models"), SHAPES)

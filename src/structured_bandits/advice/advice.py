@@ -8,10 +8,10 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from structured_bandits.advice.candidate_rows import TIED, records_of
 from structured_bandits.advice.candidates import BLIND
-from structured_bandits.advice.contest import Contest
-from structured_bandits.advice.records import TIED, records_of
-from structured_bandits.advice.words import words_of
+from structured_bandits.advice.race import Race
+from structured_bandits.advice.sentences import words_of
 from structured_bandits.misfit.report import Misfit
 from structured_bandits.simulation.simulate import versions_of
 from structured_bandits.structures.no_choice import only_best_arm
@@ -48,7 +48,7 @@ class Advice:
 
     def frame(self) -> pandas.DataFrame:
         """Return the table as a data frame; regrets outside the structure have a column each."""
-        from structured_bandits.advice.tables import frame_of
+        from structured_bandits.advice.display import frame_of
 
         return frame_of(self)
 
@@ -66,18 +66,18 @@ class Advice:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw mean regrets with their intervals, inside the structure and outside; return the axes."""
-        from structured_bandits.plots.advice import draw_advice
+        from structured_bandits.plots.advice_figure import draw_advice
 
         return draw_advice(self.table, ax)
 
     def save_page(self, path: str | os.PathLike[str]) -> None:
         """Write the words, a figure and the table as a web page, one HTML file that needs no network."""
-        from structured_bandits.advice.page import save_page
+        from structured_bandits.advice.display import save_page
 
         save_page(self, path)
 
     def __str__(self) -> str:
-        from structured_bandits.advice.tables import advice_text
+        from structured_bandits.advice.display import advice_text
 
         return advice_text(self)
 
@@ -86,38 +86,38 @@ class Advice:
         return f"Advice({self.name}{ties})"
 
     def _repr_html_(self) -> str:
-        from structured_bandits.advice.page import advice_html
+        from structured_bandits.advice.display import advice_html
 
         return advice_html(self)
 
 
-def advice_of(contest: Contest, refused: dict[str, str], misfit: Misfit | None) -> Advice:
+def advice_of(race: Race, refused: dict[str, str], misfit: Misfit | None) -> Advice:
     """Return the advice that follows from what was played, and from data that were given."""
-    question, clock = contest.question, contest.clock
-    table = records_of(contest)
+    options, budget = race.options, race.budget
+    table = records_of(race)
     return Advice(
-        contest.candidates[contest.chosen].policy,
-        contest.chosen,
+        race.candidates[race.chosen].policy,
+        race.chosen,
         tuple(row["policy"] for row in table if row["role"] == TIED),
-        f"{_warning(misfit)}{words_of(table, BLIND, question)}",
+        f"{_warning(misfit)}{words_of(table, BLIND, options)}",
         table,
         refused,
         {
-            "structure": repr(question.structure),
-            "best_everywhere": only_best_arm(question.structure),
-            "horizon": question.horizon,
-            "family": question.family,
-            "trust": question.trust,
-            "level": question.level,
-            "seed": question.seed,
-            "runs": question.runs,
-            "wrong": list(question.wrong),
-            "outside": [size for size in contest.stages if size != "inside"],
-            "trials": {trial.name: trial.means.tolist() for trial in contest.trials},
-            "approximate": contest.inside.approximate,
-            "rewards": "the same tapes" if contest.ground.taped else "the same truths and seeds",
-            "seconds": round(clock.used, 1),
-            "compiling": round(clock.compiling, 1),
+            "structure": repr(options.structure),
+            "best_everywhere": only_best_arm(options.structure),
+            "horizon": options.horizon,
+            "family": options.family,
+            "trust": options.trust,
+            "level": options.level,
+            "seed": options.seed,
+            "runs": options.runs,
+            "wrong": list(options.wrong),
+            "outside": [size for size in race.stages if size != "inside"],
+            "trials": {trial.name: trial.means.tolist() for trial in race.trials},
+            "approximate": race.inside.approximate,
+            "rewards": "the same tapes" if race.evaluator.taped else "the same truths and seeds",
+            "seconds": round(budget.used, 1),
+            "compiling": round(budget.compiling, 1),
             "versions": versions_of("compiled"),
             "e_value": None if misfit is None else min(misfit.e_value, sys.float_info.max),
         },

@@ -1,4 +1,4 @@
-"""Asking for advice: the door of this room."""
+"""`sb.advise`: which policy to take on a structure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from structured_bandits.advice.advice import Advice, advice_of
-from structured_bandits.advice.candidates import own, serving
-from structured_bandits.advice.clock import Clock
-from structured_bandits.advice.contest import Contest
-from structured_bandits.advice.question import Question, checked_question
+from structured_bandits.advice.candidates import given_candidates, library_candidates
+from structured_bandits.advice.options import Options, checked_options
+from structured_bandits.advice.race import Race
+from structured_bandits.advice.time_budget import TimeBudget
 from structured_bandits.advice.truths import (
     FromList,
     Truths,
@@ -21,8 +21,8 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.live.results import checked_results
 from structured_bandits.misfit.build import misfit_test
 from structured_bandits.misfit.e_value import fresh_look_memory, look_at
-from structured_bandits.misfit.looks import watching_of
 from structured_bandits.misfit.report import Misfit, misfit_of
+from structured_bandits.misfit.schedule import watching_of
 from structured_bandits.protocol import Seen
 from structured_bandits.structures.base import Structure
 
@@ -74,43 +74,43 @@ def advise(
       the same advice unless the time is over before.
     - `progress`: whether to show a bar on standard error. None shows one if that is a terminal.
     """
-    question = checked_question(
+    options = checked_options(
         structure, horizon, family, trust, prior, wrong, level, runs, seconds, seed
     )
-    seen = None if data is None else _checked_data(data, question)
+    seen = None if data is None else _checked_data(data, options)
     given = [] if truths is None else named_truths(structure, truths)
-    inside: Truths = FromList(given) if given else truths_of(question, seen)
+    inside: Truths = FromList(given) if given else truths_of(options, seen)
     if policies is None:
-        learned = None if seen is None else posterior_of(question, seen)
-        several, refused = serving(question, learned)
+        learned = None if seen is None else posterior_of(options, seen)
+        several, refused = library_candidates(options, learned)
     else:
-        several, refused = own(policies, question), {}
-    misfit = None if seen is None else misfit_of_data(question, seen)
+        several, refused = given_candidates(policies, options), {}
+    misfit = None if seen is None else misfit_of_data(options, seen)
     if misfit is not None and misfit.refuted():
         refused |= {each.name: REFUTED for each in several if not each.doubts}
         several = [each for each in several if each.doubts]
-    with Clock(question.seconds, progress) as clock:
-        contest = Contest(question, several, inside, clock)
-        contest.run(given)
-    return advice_of(contest, refused, misfit)
+    with TimeBudget(options.seconds, progress) as budget:
+        race = Race(options, several, inside, budget)
+        race.run(given)
+    return advice_of(race, refused, misfit)
 
 
-def misfit_of_data(question: Question, seen: Seen) -> Misfit | None:
+def misfit_of_data(options: Options, seen: Seen) -> Misfit | None:
     """Return how much the data speak against the structure, None if it is too large for that."""
-    test = misfit_test(question.structure, *question.ends, question.sigma)
+    test = misfit_test(options.structure, *options.ends, options.sigma)
     if test is None:
         return None
     watching = watching_of(seen)
     look = look_at(test, seen.pulls, seen.sums, fresh_look_memory(test))
     watching.largest[0], watching.times[0] = max(look.log_e, 0.0), seen.pulls.sum()
-    return misfit_of(question.structure, test, watching)
+    return misfit_of(options.structure, test, watching)
 
 
-def _checked_data(data: Any, question: Question) -> Seen:
+def _checked_data(data: Any, options: Options) -> Seen:
     """Return pulls and sums seen so far, a number for each arm."""
     if not isinstance(data, (tuple, list)) or len(data) != 2:
         raise ParameterError(
             f"data={data!r}: expected a pair (pulls, sums), a number per arm in each"
         )
     pulls, sums = data
-    return checked_results(pulls, sums, None, question.structure.n_arms, question.ends)
+    return checked_results(pulls, sums, None, options.structure.n_arms, options.ends)

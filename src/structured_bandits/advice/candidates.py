@@ -1,4 +1,4 @@
-"""Who may serve: every policy of the library that can play the structure, and who cannot and why."""
+"""The policies that are compared: all of the library that can play the structure; why others cannot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.advice.question import Question, checked_question
+from structured_bandits.advice.options import Options, checked_options
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.environments.tape import Tape
 from structured_bandits.errors import ParameterError, StructuredBanditsError
@@ -39,12 +39,12 @@ class Candidate:
 
     @property
     def randomised(self) -> bool | None:
-        """Does it draw random numbers? None if it does not say."""
+        """Whether it draws random numbers; None if it does not say."""
         return getattr(type(self.policy), "randomised", None)
 
     @property
     def takes_batches(self) -> bool | None:
-        """Does it reckon with rewards that are out? None if it does not say what it is.
+        """Whether it reckons with rewards that are out; None if it does not say what it is.
 
         An agent counts decisions that are out as average pulls, so all of the library's do.
         """
@@ -52,7 +52,7 @@ class Candidate:
 
     @property
     def doubts(self) -> bool:
-        """Does it play well if the structure is wrong: does it not look at it, or doubt it?"""
+        """Whether it plays well if the structure is wrong: it does not look at it, or doubts it."""
         return isinstance(self.policy, UncertainModelTS) or not getattr(self.policy, "asks", ())
 
 
@@ -70,22 +70,22 @@ def candidates(
     >>> several["SUCB alpha=0.5 kl"].alpha
     0.5
     """
-    question = checked_question(structure, horizon, family, trust, prior, (), 0.05, None, 60.0, 0)
-    return {each.name: each.policy for each in serving(question, None)[0]}
+    options = checked_options(structure, horizon, family, trust, prior, (), 0.05, None, 60.0, 0)
+    return {each.name: each.policy for each in library_candidates(options, None)[0]}
 
 
-def serving(question: Question, learned: Any) -> tuple[list[Candidate], dict[str, str]]:
+def library_candidates(options: Options, learned: Any) -> tuple[list[Candidate], dict[str, str]]:
     """Return the library's candidates, and by name why the others cannot serve.
 
     `learned` is the prior to play with where data are known, else None.
     """
     able: list[Candidate] = []
     refused: dict[str, str] = {}
-    for name, (kind, values) in specs(question):
+    for name, (kind, values) in specs(options):
         try:
-            policy = _built(question, kind, values, question.prior)
-            played = policy if learned is None else _built(question, kind, values, learned)
-            _check_played(name, policy, question)
+            policy = _built(options, kind, values, options.prior)
+            played = policy if learned is None else _built(options, kind, values, learned)
+            _check_played(name, policy, options)
         except StructuredBanditsError as error:
             refused[name] = _first_sentence(str(error))
         else:
@@ -93,28 +93,28 @@ def serving(question: Question, learned: Any) -> tuple[list[Candidate], dict[str
     return able, refused
 
 
-def own(policies: Mapping[str, Any], question: Question) -> list[Candidate]:
+def given_candidates(policies: Mapping[str, Any], options: Options) -> list[Candidate]:
     """Return the user's policies as candidates, and the blind reference beside them."""
     if not isinstance(policies, Mapping) or not policies:
         raise ParameterError(f"policies={policies!r}: expected policies by name, such as a dict")
     for name, policy in policies.items():
         if not isinstance(name, str):
             raise ParameterError(f"policies: the name {name!r} is not a string")
-        _check_played(name, policy, question)
-    warn_of_horizons(policies, question.horizon)
+        _check_played(name, policy, options)
+    warn_of_horizons(policies, options.horizon)
     several = [Candidate(name, policy, policy) for name, policy in policies.items()]
     if BLIND in policies:
         return several
-    blind = ThompsonSampling(question.structure, **question.rewards)
+    blind = ThompsonSampling(options.structure, **options.rewards)
     return [*several, Candidate(BLIND, blind, blind)]
 
 
-def specs(question: Question) -> Iterator[tuple[str, Spec]]:
+def specs(options: Options) -> Iterator[tuple[str, Spec]]:
     """Yield all kinds with their default parameters, and with sharper ones where they have them.
 
     Without a range KL boxes are Hoeffding's, and UCB with an alpha of 1/2 is KLUCB.
     """
-    kl: dict[str, Any] = {} if question.reward_range is None else {"confidence": "kl"}
+    kl: dict[str, Any] = {} if options.reward_range is None else {"confidence": "kl"}
     word = " kl" if kl else ""
     for name, kind in POLICIES.items():
         yield name, (name, {})
@@ -126,23 +126,23 @@ def specs(question: Question) -> Iterator[tuple[str, Spec]]:
             yield f"{name} alpha={SHARPER:g}{word}", (name, {"alpha": SHARPER, **kl})
 
 
-def _built(question: Question, name: str, values: dict[str, Any], prior: Any) -> Any:
-    """Return a policy of a kind with the horizon, trust and prior of the question."""
+def _built(options: Options, name: str, values: dict[str, Any], prior: Any) -> Any:
+    """Return a policy of a kind with the horizon and trust of the options, and this prior."""
     kind: Any = POLICIES[name]
-    wanted = {"horizon": question.horizon, "trust": question.trust, **question.rewards, **values}
+    wanted = {"horizon": options.horizon, "trust": options.trust, **options.rewards, **values}
     if set(kind.asks) & OF_MODELS:
         wanted["prior"] = prior
     known = kind.parameter_names()
-    return kind(question.structure, **{key: each for key, each in wanted.items() if key in known})
+    return kind(options.structure, **{key: each for key, each in wanted.items() if key in known})
 
 
-def _check_played(name: str, policy: Any, question: Question) -> None:
+def _check_played(name: str, policy: Any, options: Options) -> None:
     """Raise if a policy does not fit such rewards, by a world like those that it will play in."""
-    arms = question.structure.n_arms
-    if question.reward_range is None:
-        world: Any = Gaussian(np.zeros(arms), question.sigma)
+    arms = options.structure.n_arms
+    if options.reward_range is None:
+        world: Any = Gaussian(np.zeros(arms), options.sigma)
     else:
-        world = Tape(np.tile(question.reward_range, (arms, 1)))
+        world = Tape(np.tile(options.reward_range, (arms, 1)))
     check_together(name, policy, world, 1)
 
 

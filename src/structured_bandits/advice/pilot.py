@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from structured_bandits.advice.candidates import BLIND, Candidate
-from structured_bandits.advice.playing import Patience, Playground
-from structured_bandits.advice.question import FEWEST_RUNS
-from structured_bandits.advice.racing import is_hopeless
+from structured_bandits.advice.evaluation import Evaluator, StopAfter
+from structured_bandits.advice.options import FEWEST_RUNS
+from structured_bandits.advice.standings import is_hopeless
 from structured_bandits.advice.truths import Truths
 from structured_bandits.arrays import Floats
 from structured_bandits.simulation.blocks import needs_python
@@ -30,11 +30,11 @@ SLOWEST = 0.2  # of the time that the first round may take of a candidate that c
 class Pilot:
     """The first runs: `regrets` of all who played, who is `hopeless`, and who `too_slow`."""
 
-    def __init__(self, ground: Playground, truths: Truths, level: float, stages: int) -> None:
-        self.ground = ground
+    def __init__(self, evaluator: Evaluator, truths: Truths, level: float, stages: int) -> None:
+        self.evaluator = evaluator
         self.level = level
-        self.patience = SLOWEST * ground.question.seconds / (FEWEST_RUNS * stages)
-        self.worlds = ground.worlds("pilot", 0, truths.draw, BLOCKS[-1])
+        self.patience = SLOWEST * evaluator.options.seconds / (FEWEST_RUNS * stages)
+        self.worlds = evaluator.worlds("pilot", 0, truths.draw, BLOCKS[-1])
         self.regrets: dict[str, Floats] = {}
         self.hopeless: list[str] = []
         self.too_slow: dict[str, str] = {}
@@ -42,9 +42,9 @@ class Pilot:
     def fly(self, candidates: Sequence[Candidate]) -> list[str]:
         """Let all play, the blind reference first; return the names of those that may race."""
         for candidate in sorted(candidates, key=lambda each: each.name != BLIND):
-            self.ground.clock.say(f"trying {candidate.name}")
+            self.evaluator.budget.say(f"trying {candidate.name}")
             if self._tries(candidate):
-                self.regrets[candidate.name] = self.ground.prepare(candidate, self.worlds)
+                self.regrets[candidate.name] = self.evaluator.prepare(candidate, self.worlds)
                 self._look(candidate.name)
         out = {*self.hopeless, *self.too_slow}
         return [each.name for each in candidates if each.name not in out]
@@ -57,8 +57,8 @@ class Pilot:
             return self._is_fast(candidate)
         played: list[float] = []
         for run, world in enumerate(self.worlds):
-            patience = Patience(MOST_PLANS, self.ground.clock.left(SHARE))
-            regret = self.ground.try_out(candidate, run, world, patience)
+            patience = StopAfter(MOST_PLANS, self.evaluator.budget.left(SHARE))
+            regret = self.evaluator.try_out(candidate, run, world, patience)
             if regret is None:
                 return True
             played.append(regret)
@@ -70,13 +70,13 @@ class Pilot:
         return True
 
     def _is_fast(self, candidate: Candidate) -> bool:
-        """Can a candidate that cannot be compiled play often enough?"""
-        patience = Patience(math.inf, self.patience)
+        """Return whether a candidate that cannot be compiled can play often enough."""
+        patience = StopAfter(math.inf, self.patience)
         begin = time.perf_counter()
-        if self.ground.try_out(candidate, 0, self.worlds[0], patience) is None:
+        if self.evaluator.try_out(candidate, 0, self.worlds[0], patience) is None:
             self.too_slow[candidate.name] = f"a run takes more than {self.patience:.2g} s"
             return False
-        self.ground.run_seconds[candidate.name] = time.perf_counter() - begin
+        self.evaluator.run_seconds[candidate.name] = time.perf_counter() - begin
         return True
 
     def _look(self, name: str) -> None:

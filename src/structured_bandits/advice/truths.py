@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from structured_bandits.advice.question import Question
-from structured_bandits.advice.walks import Walk, started_walk
+from structured_bandits.advice.hit_and_run import Walk, started_walk
+from structured_bandits.advice.options import Options
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
 from structured_bandits.information.truth import true_means
@@ -25,7 +25,7 @@ PARTS = 1000  # of a line of models: where data are known, the posterior is cons
 TRIES = 50  # at a truth outside before there is held to be none
 
 
-class Named(NamedTuple):
+class NamedTruth(NamedTuple):
     """A truth with a name for people."""
 
     name: str
@@ -41,7 +41,7 @@ class Truths(Protocol):
         """Return the means of a truth."""
 
 
-class Group(NamedTuple):
+class LineGroup(NamedTuple):
     """Lines of models with the probability of each."""
 
     first: Floats
@@ -58,7 +58,7 @@ class Group(NamedTuple):
 class FromLines:
     """Truths of a table, a curve or a product of these, from the prior or what data made of it."""
 
-    def __init__(self, groups: Iterable[Group], approximate: str) -> None:
+    def __init__(self, groups: Iterable[LineGroup], approximate: str) -> None:
         self.groups = tuple(groups)
         self.approximate = approximate
 
@@ -88,7 +88,7 @@ class FromList:
 
     approximate = ""
 
-    def __init__(self, named: list[Named]) -> None:
+    def __init__(self, named: list[NamedTruth]) -> None:
         self.named = named
 
     def draw(self, rng: np.random.Generator) -> Floats:
@@ -96,53 +96,53 @@ class FromList:
         return self.named[int(rng.integers(len(self.named)))].means
 
 
-def truths_of(question: Question, data: Seen | None) -> FromLines | FromPolytopes:
+def truths_of(options: Options, data: Seen | None) -> FromLines | FromPolytopes:
     """Return where truths are drawn from: the structure with its prior, and data if there are any.
 
     Truths whose means no reward can have are left out.
     """
-    structure, rewards = question.structure, checked_rewards(**_rewards(question))
+    structure, rewards = options.structure, checked_rewards(**_rewards(options))
     if hasattr(structure, "model_lines"):
         groups = list(structure.model_lines)
-        priors = [question.prior] if len(groups) == 1 else question.prior or [None] * len(groups)
+        priors = [options.prior] if len(groups) == 1 else options.prior or [None] * len(groups)
         starts = np.cumsum([0, *(lines.first.shape[1] for lines in groups)])
         parts = [
-            _group(lines, prior, _part(data, first, last), rewards, question.ends)
+            _group(lines, prior, _part(data, first, last), rewards, options.ends)
             for lines, prior, first, last in zip(groups, priors, starts, starts[1:], strict=False)
         ]
         long = data is not None and any(lines.length.any() for lines in groups)
         words = f"drawn from the posterior, which is taken in {PARTS} steps a cell" if long else ""
         return FromLines(parts, words)
-    if question.prior is not None:
+    if options.prior is not None:
         raise ParameterError(
-            f"prior={question.prior!r}: polytopes have none; truths are drawn evenly"
+            f"prior={options.prior!r}: polytopes have none; truths are drawn evenly"
         )
     likelihood = None if data is None else _likelihood(data, rewards)
-    walks = [started_walk(piece, question.ends, likelihood) for piece in structure.polytopes]
+    walks = [started_walk(piece, options.ends, likelihood) for piece in structure.polytopes]
     possible = [walk for walk in walks if walk is not None]
     if not possible:
-        raise _nothing_possible(question.ends)
+        raise _nothing_possible(options.ends)
     return FromPolytopes(possible, data is not None)
 
 
-def named_truths(structure: Structure, truths: Any) -> list[Named]:
+def named_truths(structure: Structure, truths: Any) -> list[NamedTruth]:
     """Return the truths that the user gave: models, or vectors of means."""
     if isinstance(truths, str) or not isinstance(truths, Iterable):
         raise ParameterError(f"truths={truths!r}: expected a list of models or of vectors of means")
-    named = [Named(_name(structure, truth), true_means(structure, truth)) for truth in truths]
+    named = [NamedTruth(_name(structure, truth), true_means(structure, truth)) for truth in truths]
     if not named:
         raise ParameterError("truths: none given")
     return named
 
 
-def posterior_of(question: Question, data: Seen) -> Any:
+def posterior_of(options: Options, data: Seen) -> Any:
     """Return the prior over the models of a table that data make of the one given; else None."""
-    table = getattr(question.structure.cells, "table", None)
-    if table is None or len(getattr(question.structure, "model_lines", ())) != 1:
-        return question.prior
-    (lines,) = question.structure.model_lines  # type: ignore[attr-defined]
-    rewards = checked_rewards(**_rewards(question))
-    logs = line_weights(lines, question.prior) + _logs(table, data, rewards)
+    table = getattr(options.structure.cells, "table", None)
+    if table is None or len(getattr(options.structure, "model_lines", ())) != 1:
+        return options.prior
+    (lines,) = options.structure.model_lines  # type: ignore[attr-defined]
+    rewards = checked_rewards(**_rewards(options))
+    logs = line_weights(lines, options.prior) + _logs(table, data, rewards)
     return np.maximum(np.exp(logs - logs.max()), 1e-300)  # weights of policies are positive
 
 
@@ -171,7 +171,7 @@ class Outside:
                 return means
 
     def exist(self, seed: int) -> bool:
-        """Are there such truths? If none comes up in many tries, there are held to be none."""
+        """Return whether there are such truths: whether one comes up in many tries."""
         rng = np.random.default_rng([seed, TRIES])
         return any(self._is_out(self._moved(rng)) for _ in range(TRIES))
 
@@ -211,7 +211,7 @@ def _group(
     data: Seen | None,
     rewards: Rewards,
     ends: tuple[float, float],
-) -> Group:
+) -> LineGroup:
     """Return the lines on which every mean is possible, in parts if data make some likelier."""
     first, last, logs = lines.first, lines.last, line_weights(lines, prior)
     if data is not None:
@@ -222,7 +222,7 @@ def _group(
     if not possible.any():
         raise _nothing_possible(ends)
     weights = np.where(possible, np.exp(logs - logs[possible].max()), 0.0)
-    return Group(first, last, weights / weights.sum())
+    return LineGroup(first, last, weights / weights.sum())
 
 
 def _in_parts(lines: ModelLines, logs: Floats) -> tuple[Floats, Floats, Floats]:
@@ -258,8 +258,8 @@ def _part(data: Seen | None, first: int, last: int) -> Seen | None:
     return Seen(data.pulls[part], data.sums[part], data.squares[part])
 
 
-def _rewards(question: Question) -> dict[str, Any]:
-    return {"reward_range": question.reward_range, "sigma": question.rewards.get("sigma")}
+def _rewards(options: Options) -> dict[str, Any]:
+    return {"reward_range": options.reward_range, "sigma": options.rewards.get("sigma")}
 
 
 def _nothing_possible(ends: tuple[float, float]) -> ParameterError:

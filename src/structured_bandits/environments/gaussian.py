@@ -10,7 +10,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.checks import checked_above
 from structured_bandits.draws import draw_chisquare, draw_normal
-from structured_bandits.environments.base import World, checked_vector
+from structured_bandits.environments.world import World, checked_vector
 from structured_bandits.protocol import Paid
 
 

@@ -1,4 +1,4 @@
-"""What will it cost? The policies of a report, played in the world of its truth."""
+"""The policies of a report, played in the world of its truth to see what they cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from structured_bandits.simulation.result import Result
 from structured_bandits.simulation.simulate import simulate
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.analysis import Analysis
-from structured_bandits.theory.bounds import theorem_policies
+from structured_bandits.theory.upper_bounds import theorem_policies
 
 
 def named_policies(

@@ -29,8 +29,8 @@ from structured_bandits.report.figures import (
     save_numbers,
 )
 from structured_bandits.report.page import Page, check_page, write_page
-from structured_bandits.report.records import Problem, Shown
-from structured_bandits.report.tables import regret_text
+from structured_bandits.report.verdicts import Shown, ShownProblem
+from structured_bandits.simulation.regret_table import regret_table
 from structured_bandits.simulation.result import Result
 from structured_bandits.text_tables import printable
 from structured_bandits.writing import check_files, safe_name, sweep_unfinished
@@ -51,7 +51,7 @@ def compare(experiment: Experiment, options: RunOptions, say: Say) -> Path:
     path = publish(page, views, results, options, seconds)
     result = results[experiment.id, experiment.preset]
     if result is not None:
-        say(regret_text(result))
+        say(regret_table(result).text())
     say(f"page: {path}")
     return path
 
@@ -162,7 +162,9 @@ def shown_of(experiment: Experiment, result: Result | None) -> Shown:
         kind=experiment.figure,
         horizon=experiment.horizon,
         rewards=experiment.plain.get("rewards") or "bernoulli",
-        problem=Problem(problem.structure, problem.truth, problem.world.means) if problem else None,
+        problem=ShownProblem(problem.structure, problem.truth, problem.world.means)
+        if problem
+        else None,
         result=result,
         beta=BETA,
         experiment=experiment.id,

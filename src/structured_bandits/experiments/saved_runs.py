@@ -29,7 +29,7 @@ from structured_bandits.writing import make_folder, safe_name, spelled
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How experiments are run."""
+    """The options with which experiments are run."""
 
     out: Path
     runs: int | None = None  # None: as each experiment says

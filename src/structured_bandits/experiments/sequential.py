@@ -1,4 +1,4 @@
-"""Is one mean below another? A test that may be looked at after any number of runs.
+"""A sequential test that one mean is below another: it may be looked at after any number of runs.
 
 Each run gives two numbers, `one` and `two`, between 0 and bounds that are known beforehand: regret
 lies between 0 and horizon times the largest gap. We bet against the statement that the mean of
@@ -23,7 +23,7 @@ from statistics import NormalDist
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.report.records import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
+from structured_bandits.report.verdicts import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
 
 ERROR = 1e-4  # the probability that a verdict is wrong, at most
 MARGIN = 0.02  # of the second side: a smaller difference does not matter

@@ -30,16 +30,16 @@ from structured_bandits.experiments.own_policies import checked_name, errors_of_
 from structured_bandits.experiments.policies import build_policy, keys_of, own_code
 from structured_bandits.experiments.worlds import (
     Delays,
-    Named,
+    NamedStructures,
     Problem,
     RandomProblems,
     read_problem,
     read_rewards,
 )
+from structured_bandits.input_files import check_keys, read_toml
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
 from structured_bandits.simulation.compatibility import check_together
-from structured_bandits.structures.files.toml import check_keys, read_toml
 
 KEYS = {
     "title": str,
@@ -62,12 +62,12 @@ KEYS = {
 #: The keys, besides those that have a field of their own, that decide the numbers.
 DECIDING = ("truth", "rewards", "sigma", "spread", "delay", "delay_failures", "structure")
 FIGURES = ("regret", "pulls", "structure")
-NOTHING_NAMED: Named = MappingProxyType({})
+NOTHING_NAMED: NamedStructures = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is played: a problem, or one drawn in each run, and the policies on it."""
+    """An experiment: a problem, or one drawn in each run, and the policies on it."""
 
     path: Path
     id: str
@@ -106,7 +106,7 @@ class Experiment:
 def read_experiment(
     path: Path,
     preset: str | None = None,
-    named: Named = NOTHING_NAMED,
+    named: NamedStructures = NOTHING_NAMED,
     allow_code: bool = False,
 ) -> Experiment:
     """Read an experiment; `preset` names one of its `[presets]`, whose values replace its own.
@@ -121,7 +121,7 @@ def build_experiment(
     path: Path,
     content: dict[str, Any],
     preset: str | None = None,
-    named: Named = NOTHING_NAMED,
+    named: NamedStructures = NOTHING_NAMED,
     allow_code: bool = False,
 ) -> Experiment:
     """Return the experiment that `content` describes; `path` is where it stands, for its errors."""
@@ -179,22 +179,17 @@ def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_keys(path: Path, content: dict[str, Any]) -> None:
+    if "sweep" in content:
+        raise FileFormatError(
+            f"{path} has a [sweep]: structured-bandits sweep {path} plays all its points"
+        )
+    check_keys(content, str(path), (), tuple(sorted(KEYS)))
     for key, value in content.items():
-        if key == "sweep":
-            raise FileFormatError(
-                f"{path} has a [sweep]: structured-bandits sweep {path} plays all its points"
-            )
-        if key not in KEYS:
-            accepted = ", ".join(sorted(KEYS))
-            raise FileFormatError(f"{path}, {key!r}: unknown; accepted are {accepted}")
         if not isinstance(value, KEYS[key]) or isinstance(value, bool):  # type: ignore[arg-type]
             raise FileFormatError(f"{path}, {key}={value!r}: expected {_kind(KEYS[key])}")
-    needed = ["structure", "horizon"]
-    if content.get("figure", "regret") != "structure":
-        needed.append("policies")
-    for key in needed:
-        if key not in content:
-            raise FileFormatError(f"{path}: {key!r} is missing")
+    played = content.get("figure", "regret") != "structure"
+    needed = ("structure", "horizon", *(("policies",) if played else ()))
+    check_keys(content, str(path), needed, tuple(KEYS))
 
 
 def _kind(types: Any) -> str:
@@ -204,7 +199,11 @@ def _kind(types: Any) -> str:
 
 
 def _experiment(
-    path: Path, content: dict[str, Any], preset: str | None, named: Named, allow_code: bool
+    path: Path,
+    content: dict[str, Any],
+    preset: str | None,
+    named: NamedStructures,
+    allow_code: bool,
 ) -> Experiment:
     horizon = checked_count("horizon", content["horizon"])
     figure = content.get("figure", "regret")
@@ -303,11 +302,7 @@ def _checked_spec(
             'named by policy = "module:Class"'
         )
     keys = ("kind", *keys_of(POLICIES[kind]), *(("guard",) if default is not None else ()))
-    unknown = [key for key in spec if key not in keys]
-    if unknown:
-        raise FileFormatError(
-            f"{path}, {place}, {unknown[0]!r}: unknown; accepted are {', '.join(keys)}"
-        )
+    check_keys(spec, f"{path}, {place}", (), keys)
     return {**spec, "kind": kind}
 
 

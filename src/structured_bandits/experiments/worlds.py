@@ -13,17 +13,16 @@ import numpy as np
 from structured_bandits.checks import checked_above
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.bounded import Bounded
-from structured_bandits.environments.delayed import Delayed
-from structured_bandits.environments.delays import GeometricDelay, checked_delay
+from structured_bandits.environments.delays import Delayed, GeometricDelay, checked_delay
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.information.truth import true_means
+from structured_bandits.input_files import check_keys, short_name
 from structured_bandits.protocol import WorldLike
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.files.load import reader
-from structured_bandits.structures.files.paths import shortened
-from structured_bandits.structures.files.toml import build_structure, check_keys
+from structured_bandits.structures.files.toml import build_structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 
 PlayedWorld = Bernoulli | Bounded | Gaussian
@@ -61,7 +60,7 @@ class Delays(NamedTuple):
 NO_DELAYS = Delays(None, None)
 
 #: Structures that experiment files may name instead of a file, and random problems.
-Named = Mapping[str, Callable[[], Structure] | RandomProblems]
+NamedStructures = Mapping[str, Callable[[], Structure] | RandomProblems]
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def read_rewards(path: Path, content: Mapping[str, Any]) -> RewardLaw:
 
 
 def read_problem(
-    path: Path, name: Any, truth: Any, rewards: RewardLaw, delays: Delays, named: Named
+    path: Path, name: Any, truth: Any, rewards: RewardLaw, delays: Delays, named: NamedStructures
 ) -> Problem | RandomProblems:
     """Return the problem of an experiment file.
 
@@ -161,4 +160,4 @@ def _place(path: Path, structure: Structure, truth: dict[str, Any]) -> Any:
 
 
 def _structure_file(path: Path, name: str) -> Structure:
-    return reader()(path.parent / name, f"{path}, structure={shortened(name)!r}", {})
+    return reader()(path.parent / name, f"{path}, structure={short_name(name)!r}", {})

@@ -9,7 +9,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.information.divergence import Information
-from structured_bandits.programs.quadratic import least_quadratic
+from structured_bandits.programs.convex import least_quadratic
 from structured_bandits.structures.curves.minimax import lowest_maximum
 from structured_bandits.structures.polyhedral.cell import mean_ends
 from structured_bandits.structures.polyhedral.regions import Region
@@ -123,7 +123,7 @@ class RegionSet:
 
     @property
     def is_impossible(self) -> bool:
-        """Does every model exclude an outcome that the truth allows? One pull in the limit tells."""
+        """Whether every model excludes an outcome that the truth allows, so that one pull tells them."""
         return not np.isfinite(self._information.of(self.means(self._start))).all()
 
     def starts(self) -> list[Floats]:

@@ -1,4 +1,4 @@
-"""What a pull of each arm tells between the truth and another model: divergences and their slopes."""
+"""Divergences between the truth and another model by a pull of each arm, and their slopes."""
 
 from __future__ import annotations
 

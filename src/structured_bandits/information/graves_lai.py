@@ -165,14 +165,14 @@ class _Program:
         return LowerBound(self.information.family, constant, allocation, tuple(sorted(tight)))
 
     def _hopeless(self) -> bool:
-        """Is the truth tied and the limit of confusing models?"""
+        """Return whether the truth is tied and the limit of confusing models."""
         return self.tied and (
             any(models.distance() <= SLACK for models in self.sets)
             or any(not row.any() for row in self.singles)
         )
 
     def _add_singles(self, allocation: Floats) -> bool:
-        """Add the single models that are refuted least; is there any?"""
+        """Add the single models that are refuted least; return whether there is any."""
         if not self.singles:
             return False
         refuted = np.array(self.singles) @ allocation
@@ -202,7 +202,7 @@ class _Program:
         return new, close
 
     def _cut(self, number: int, models: ConfusingSet, x: Floats) -> bool:
-        """Add a model of a set; is it a new one?"""
+        """Add a model of a set; return whether it is new."""
         if (number, x.tobytes()) in self.rows:
             return False
         self.rows[number, x.tobytes()] = self.information.of(models.means(x))

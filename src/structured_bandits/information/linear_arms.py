@@ -16,7 +16,7 @@ from structured_bandits.checks import checked_above
 from structured_bandits.errors import ParameterError
 from structured_bandits.information.graves_lai import LowerBound
 from structured_bandits.information.truth import Truth
-from structured_bandits.programs.cones import least_over_cones
+from structured_bandits.programs.convex import least_over_cones
 from structured_bandits.structures.base import Structure
 
 

@@ -142,7 +142,7 @@ def true_means(structure: Structure, truth: Any) -> Floats:
 
 
 def _is_model(truth: Any) -> bool:
-    """Is it a model? A sequence is a vector of means, whatever is in it."""
+    """Return whether it names a model: a sequence is a vector of means, whatever is in it."""
     try:
         return np.ndim(truth) == 0
     except ValueError:  # rows of several lengths

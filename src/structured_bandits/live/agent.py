@@ -27,6 +27,7 @@ from structured_bandits.errors import (
     HorizonWarning,
     ParameterError,
     RewardError,
+    warn_user,
 )
 from structured_bandits.live.ahead import LookAhead, assumed_results, note_away, plan_ahead
 from structured_bandits.live.available import allowed_arms
@@ -59,8 +60,8 @@ from structured_bandits.live.snapshot import from_snapshot, to_snapshot
 from structured_bandits.live.suspicion import Suspicion
 from structured_bandits.live.transaction import arrays_of, atomic
 from structured_bandits.live.view import describe
-from structured_bandits.misfit.looks import watching_of
 from structured_bandits.misfit.report import Misfit
+from structured_bandits.misfit.schedule import watching_of
 from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
@@ -68,7 +69,6 @@ from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.policies.playing import chooses, observe, plan, update
 from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
 from structured_bandits.structures.base import counting, index_of
-from structured_bandits.warn import warn_user
 from structured_bandits.writing import write_whole
 
 SPAWN_KEY = (crc32(b"agent"),)  # of an agent's stream of random numbers

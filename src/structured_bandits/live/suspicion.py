@@ -7,9 +7,9 @@ from typing import Any
 
 from structured_bandits.errors import MissingExtraError
 from structured_bandits.misfit.build import misfit_test
-from structured_bandits.misfit.looks import Watching, await_next_look, settle_pulls
-from structured_bandits.misfit.quick import QuickLook
+from structured_bandits.misfit.incremental import IncrementalLook
 from structured_bandits.misfit.report import Misfit, misfit_of
+from structured_bandits.misfit.schedule import Watching, await_next_look, settle_pulls
 from structured_bandits.policies.base import Policy
 from structured_bandits.protocol import Seen
 
@@ -24,7 +24,7 @@ class Suspicion:
         self.watching = watching
         self._policy = policy
         self.testable = isinstance(policy, Policy) and policy.structure is not None
-        self._looks: QuickLook | None = None
+        self._looks: IncrementalLook | None = None
 
     def settle(self, arm: int, reward: float) -> None:
         """Count a reward, the next one in the order of asking."""
@@ -63,7 +63,7 @@ class Suspicion:
             if looks is not None:
                 looks.look(self.watching)
 
-    def _prepared(self) -> QuickLook | None:
+    def _prepared(self) -> IncrementalLook | None:
         """Return who looks; None for structures that cannot be tested, or without solvers for them."""
         if self.testable and self._looks is None:
             policy = self._policy
@@ -71,5 +71,5 @@ class Suspicion:
             with suppress(MissingExtraError):  # the policy itself may play without programs
                 test = misfit_test(policy.structure, policy.bottom, policy.top, policy.sigma)
             self.testable = test is not None
-            self._looks = None if test is None else QuickLook(test)
+            self._looks = None if test is None else IncrementalLook(test)
         return self._looks

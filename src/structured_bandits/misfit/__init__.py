@@ -1,1 +1,1 @@
-"""Is the structure wrong? An e-value that may be looked at after every pull."""
+"""Evidence that a structure is wrong: an e-value that may be looked at after every pull."""

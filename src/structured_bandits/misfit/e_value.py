@@ -18,16 +18,26 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.misfit.grid import Grid, GridMemory, fresh_grid_memory, log_one_arm_off
-from structured_bandits.misfit.likeliest import Counts, Likeliest
-from structured_bandits.misfit.scale import RewardScale, log_mixture, reward_counts
+from structured_bandits.misfit.alternatives import (
+    Grid,
+    GridMemory,
+    fresh_grid_memory,
+    log_one_arm_off,
+)
+from structured_bandits.misfit.max_likelihood import Likeliest
+from structured_bandits.misfit.reward_likelihood import (
+    Counts,
+    RewardScale,
+    log_mixture,
+    reward_counts,
+)
 from structured_bandits.records import Record
 
 
 class _MisfitTest(NamedTuple):
     scale: RewardScale
     grid: Grid
-    models: Any  # likeliest.Models
+    models: Any  # max_likelihood.Models
 
 
 class MisfitTest(Record, _MisfitTest):
@@ -35,7 +45,7 @@ class MisfitTest(Record, _MisfitTest):
 
 
 class Look(NamedTuple):
-    """What a look at the rewards says; the arms' shares are in the memory."""
+    """The result of a look at the rewards; the arms' shares are in the memory."""
 
     log_e: float
     likeliest: Likeliest

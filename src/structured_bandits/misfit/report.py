@@ -1,4 +1,4 @@
-"""What the e-value says, in words: how sure it is, which arms are to blame, which model is nearest."""
+"""The report on a misfit: how sure it is, which arms are to blame, which model is nearest."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from structured_bandits.checks import checked_probability
 from structured_bandits.misfit.e_value import MisfitTest, e_value_of, fresh_look_memory, look_at
-from structured_bandits.misfit.likeliest import NOBODY, Likeliest
-from structured_bandits.misfit.looks import Watching
+from structured_bandits.misfit.max_likelihood import NOBODY, Likeliest
+from structured_bandits.misfit.schedule import Watching
 from structured_bandits.structures.base import Structure
 from structured_bandits.text_tables import number
 
@@ -49,7 +49,7 @@ class Misfit:
         return math.exp(-self.log_e_value)
 
     def refuted(self, level: float = LEVEL) -> bool:
-        """Is the structure refuted at this level?"""
+        """Return whether the structure is refuted at this level."""
         return self.p_value <= checked_probability("level", level)
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.extras import needs
-from structured_bandits.plots import palette
+from structured_bandits.plots import styles
 from structured_bandits.plots.axes import lay_out
 from structured_bandits.plots.labels import all_named, name_ticks, named, text_size
 from structured_bandits.plots.legends import legend_below
@@ -27,8 +27,8 @@ FILLED = 0.76  # of a cell, by its text at most
 MEASURED = 8  # texts, the longest of one and of two lines: the others are narrower
 STAR = "★"
 Place = tuple[int, int]  # of a cell: model and arm among those that are shown
-TRUTH: dict[str, Any] = {"ec": palette.COLOURS[1], "lw": 2.2}
-TOLD: dict[str, Any] = {"ec": palette.COLOURS[2], "lw": 1.8, "ls": (0, (4, 1.5))}
+TRUTH: dict[str, Any] = {"ec": styles.COLOURS[1], "lw": 2.2}
+TOLD: dict[str, Any] = {"ec": styles.COLOURS[2], "lw": 1.8, "ls": (0, (4, 1.5))}
 
 
 def heat_map_size(structure: FiniteStructure) -> tuple[float, float]:
@@ -141,7 +141,7 @@ def _write(
             ha="center",
             va="center",
             fontsize=font,
-            color=palette.text_on(tuple(picture.to_rgba(shown[place]))),
+            color=styles.text_on(tuple(picture.to_rgba(shown[place]))),
         )
 
 
@@ -193,7 +193,7 @@ def _add_legend(ax: Axes, structure: FiniteStructure, gaps: list[Removal], truth
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-    star = Line2D([], [], ls="", marker="*", color=palette.ink())
+    star = Line2D([], [], ls="", marker="*", color=styles.ink())
     entries: list[tuple[Any, str]] = [(star, "best arm of the model")]
     if truth:
         entries.append((Patch(fill=False, **TRUTH), "true model"))

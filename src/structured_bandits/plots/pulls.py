@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.plots import palette
+from structured_bandits.plots import styles
 from structured_bandits.plots.axes import fresh_axes, lay_out
 from structured_bandits.plots.labels import (
     NUMBERS,
@@ -83,11 +83,11 @@ def draw_pulls(
             width,
             yerr=np.nan_to_num([bars - count.low[arms], count.high[arms] - bars]),
             label=legend_label(labels[number]),
-            color=palette.colour(number),
-            hatch=palette.hatch(number),
+            color=styles.colour(number),
+            hatch=styles.hatch(number),
             ec="white",  # strokes of the hatch
             lw=0.0,
-            error_kw={"lw": 0.8, "ecolor": palette.ink()},
+            error_kw={"lw": 0.8, "ecolor": styles.ink()},
         )
     left_out = len(arm_names) - len(arms) - (skip is not None)
     if left_out:

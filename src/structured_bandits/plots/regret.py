@@ -11,7 +11,7 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.errors import ParameterError
 from structured_bandits.extras import needs
-from structured_bandits.plots import palette
+from structured_bandits.plots import styles
 from structured_bandits.plots.axes import fresh_axes
 from structured_bandits.plots.labels import NUMBERS, legend_label, plain_all, text_size
 from structured_bandits.plots.legends import legend_below, legend_height
@@ -135,10 +135,10 @@ def _draw_curves(
             middle,
             lw=look.line,
             label=legend_label(labels[number]),
-            **palette.line(before + number),
+            **styles.line(before + number),
         )
         if bands is not None:
-            shade = palette.colour(before + number)
+            shade = styles.colour(before + number)
             ax.fill_between(curve.t, low, high, color=shade, alpha=0.18, lw=0)
     return lines
 

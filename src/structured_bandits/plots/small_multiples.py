@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from structured_bandits.extras import needs
-from structured_bandits.plots import palette
+from structured_bandits.plots import styles
 from structured_bandits.plots.labels import plain
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def draw_sweep(
 def _draw_panel(ax: Axes, points: pandas.DataFrame, x: str | None, policies: list[str]) -> None:
     for number, policy in enumerate(policies):
         own = points[points["policy"] == policy]
-        look: Any = palette.line(number)
+        look: Any = styles.line(number)
         if x is None:
             lowest = own.loc[own["mean"].idxmin()]
             ax.errorbar(

@@ -35,6 +35,7 @@ from structured_bandits.checks import (
     checked_above,
     checked_count,
     checked_range,
+    parameters_of,
 )
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
@@ -44,7 +45,6 @@ from structured_bandits.policies.playing import plan_one, update_each
 from structured_bandits.policies.refusal import refusal
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
-from structured_bandits.signatures import parameters_of
 from structured_bandits.structures.base import Structure, counting
 from structured_bandits.structures.questions import candidate_arms
 from structured_bandits.structures.reward_ranges import UNIT, Range

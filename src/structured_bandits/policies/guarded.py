@@ -13,7 +13,7 @@ from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.misfit.build import misfit_test
 from structured_bandits.misfit.e_value import LookMemory, MisfitTest, fresh_look_memory
-from structured_bandits.misfit.looks import (
+from structured_bandits.misfit.schedule import (
     Watching,
     check_watching,
     fresh_watching,

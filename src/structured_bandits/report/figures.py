@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from structured_bandits.extras import needs
 from structured_bandits.plots.pulls import draw_pulls, pull_counts, pulls_size
 from structured_bandits.plots.regret import draw_regret, regret_curves, regret_size
-from structured_bandits.plots.structure import draw_structure, figure_size
-from structured_bandits.report.records import Shown
+from structured_bandits.plots.structure_figure import draw_structure, figure_size
+from structured_bandits.report.verdicts import Shown
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.analysis import analyse

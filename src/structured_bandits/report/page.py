@@ -11,13 +11,13 @@ from structured_bandits import text_tables
 from structured_bandits.errors import FileFormatError, OutputError
 from structured_bandits.policies.reading import READINGS
 from structured_bandits.report.page_templates import GENERATOR, environment, html, rendered
-from structured_bandits.report.records import (
+from structured_bandits.report.verdicts import (
     CAPPED,
     FAILS,
     HOLDS,
     OPEN,
     SAME,
-    Outcome,
+    Findings,
     Shown,
     Statement,
     Verdict,
@@ -44,7 +44,7 @@ class Page:
     title: str
     lead: str
     presets: dict[str, str]  # name -> what it is
-    outcome: Outcome | None = None
+    outcome: Findings | None = None
     figures: list[tuple[Shown, str]] = field(default_factory=list)  # with their SVG
     claims: tuple[Statement, ...] = ()
     verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # preset -> claim id

@@ -35,7 +35,7 @@ from numba.extending import intrinsic, overload, overload_method
 from structured_bandits.compilable import CHOICES, COMPILABLE, COMPILED_AS, do_nothing
 from structured_bandits.draws import DRAWS, addresses
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
-from structured_bandits.misfit.likeliest import Models
+from structured_bandits.misfit.max_likelihood import Models
 from structured_bandits.planning.corners import ConvexCondition
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.lookahead import LooksAhead

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
+from structured_bandits.misfit.batch import e_values, e_values_of_each
+from structured_bandits.misfit.cache import cached_test
 from structured_bandits.misfit.e_value import MisfitTest
-from structured_bandits.misfit.kept import kept_test
-from structured_bandits.misfit.many import e_values, e_values_of_each
 from structured_bandits.policies.base import Policy
 
 TOGETHER = 1 << 18  # entries of the tables of runs that wait: enough for one look at all to pay
@@ -55,4 +55,4 @@ def _test_of(policy: Any, wanted: bool | None) -> MisfitTest | None:
     structure = policy.structure if isinstance(policy, Policy) else None
     if structure is None or wanted is False:
         return None
-    return kept_test(structure, policy.bottom, policy.top, policy.sigma, quick=not wanted)
+    return cached_test(structure, policy.bottom, policy.top, policy.sigma, quick=not wanted)

@@ -8,12 +8,11 @@ to see it again. They print nothing, are deterministic and take seconds.
 """
 
 from structured_bandits.live.agent import agent_generator
-from structured_bandits.testing.failures import CheckError
-from structured_bandits.testing.play import Played, play
-from structured_bandits.testing.policy import check_policy
-from structured_bandits.testing.structure import check_structure
-from structured_bandits.testing.tapes import reward_tape
-from structured_bandits.testing.world import check_world
+from structured_bandits.testing.policy_checks import check_policy
+from structured_bandits.testing.requirements import CheckError
+from structured_bandits.testing.structure_checks import check_structure
+from structured_bandits.testing.tapes import Played, play, reward_tape
+from structured_bandits.testing.world_checks import check_world
 
 __all__ = [
     "CheckError",

@@ -67,7 +67,7 @@ class Analysis:
 
     def __init__(self, structure: Structure, truth: Any, tolerance: float) -> None:
         record = truth_of(structure, truth, tolerance)
-        self._record = record  # what theory works with: nothing below is handed this door
+        self._record = record  # what theory works with: no module below is handed the analysis
         self.structure = structure
         self.truth = record.model
         self.means = record.means
@@ -131,7 +131,7 @@ class Analysis:
 
     @property
     def constant_regret_possible(self) -> bool:
-        """Is there no confusing model? A confusing model rules out constant regret (errata, I-14).
+        """Whether there is no confusing model: one rules out constant regret (errata, I-14).
 
         With `gamma_star` > 0 ASAE reaches constant regret. With `gamma_star` = 0 and no confusing model,
         the paper neither rules it out nor shows it; a known best mean is such a case. A confusing model
@@ -151,7 +151,7 @@ class Analysis:
 
     @property
     def self_identifiable(self) -> bool:
-        """Is there no decoy?
+        """Whether there is no decoy.
 
         If so, and if there are finitely many models, a greedy policy finds the best arm in the end. On a
         curve there can still be models that come close to making an arm a decoy.
@@ -247,7 +247,7 @@ class Analysis:
         times in t pulls, in every model; by default the squared width of the range of rewards that the
         structure declares, 1 for rewards in [0, 1].
         """
-        from structured_bandits.theory.bounds import bounds_table
+        from structured_bandits.theory.upper_bounds import bounds_table
 
         return bounds_table(self._record, *self._checked_bounds(horizon, policies, convergence))
 
@@ -258,13 +258,13 @@ class Analysis:
         convergence: float | None = None,
     ) -> list[dict[str, Any]]:
         """Return the rows of `bounds`, each by the names of its columns; this takes no pandas."""
-        from structured_bandits.theory.bounds import bound_rows
+        from structured_bandits.theory.upper_bounds import bound_rows
 
         return bound_rows(self._record, *self._checked_bounds(horizon, policies, convergence))
 
     def plot(self, horizon: int, beta: float = 1.0, ax: Axes | None = None) -> Axes:
         """Draw the structure, the truth and the gaps that remove the other arms."""
-        from structured_bandits.plots.structure import draw_structure
+        from structured_bandits.plots.structure_figure import draw_structure
 
         return draw_structure(self, horizon, beta, ax)
 

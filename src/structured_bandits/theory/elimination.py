@@ -1,4 +1,4 @@
-"""When SAE drops which arm: the deterministic sets of the paper's Section 3.2.
+"""Elimination by SAE: the phase that drops each arm, by the deterministic sets of Section 3.2.
 
 On the good event E of Lemma 1 (every empirical mean stays within 1/beta of its radius) the arms that
 SAE plays in phase h lie between `guaranteed[h]` and `active[h]` (Theorem 7, for alpha >= beta^2).

@@ -1,4 +1,4 @@
-"""What a structure promises whatever is true: one row for each model, the worst first."""
+"""Theory for each model of a structure as the true one: a row for each, the worst first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from structured_bandits.planning.confidence import width_budget
 from structured_bandits.progress import progress_bar
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import NOWHERE, Confusing, Nearest
-from structured_bandits.theory.bound import largest_regret
+from structured_bandits.theory.lower_bounds import largest_regret
 
 if TYPE_CHECKING:
     import pandas
@@ -165,12 +165,12 @@ class Overview:
         return f"Overview({count} of {self.structure!r}, hardest {self.table[0].name!r})"
 
     def __str__(self) -> str:
-        from structured_bandits.report.overview import overview_data, overview_text
+        from structured_bandits.report.overview_report import overview_data, overview_text
 
         return overview_text(overview_data(self))
 
     def _repr_html_(self) -> str:
-        from structured_bandits.report.overview import overview_data, overview_html
+        from structured_bandits.report.overview_report import overview_data, overview_html
 
         return overview_html(overview_data(self))
 

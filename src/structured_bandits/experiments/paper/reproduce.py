@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from structured_bandits.experiments.deciding import MOST_RUNS, decide
-from structured_bandits.experiments.paper.catalogue import experiments
-from structured_bandits.experiments.paper.claims import CLAIMS
-from structured_bandits.experiments.paper.field import with_all_policies
-from structured_bandits.experiments.paper.outcome import outcome_of
-from structured_bandits.experiments.paper.words import FAIR, LEAD, NOTES, PRESETS, TITLE
+from structured_bandits.experiments.claim_runner import MOST_RUNS, decide
+from structured_bandits.experiments.paper.catalogue import experiments, with_all_policies
+from structured_bandits.experiments.paper.claim_list import CLAIMS
+from structured_bandits.experiments.paper.page_texts import (
+    FAIR,
+    LEAD,
+    NOTES,
+    PRESETS,
+    TITLE,
+    outcome_of,
+)
 from structured_bandits.experiments.run import Say, publish, run_all
 from structured_bandits.experiments.saved_runs import RunOptions
 from structured_bandits.report.page import Page
-from structured_bandits.report.tables import claims_text, regret_text
+from structured_bandits.report.verdicts import claims_text
+from structured_bandits.simulation.regret_table import regret_table
 
 
 def reproduce(
@@ -50,6 +56,6 @@ def reproduce(
     for experiment in extra:
         result = results[experiment.id, experiment.preset]
         if result is not None:
-            say(f"\n{experiment.title}\n{regret_text(result)}")
+            say(f"\n{experiment.title}\n{regret_table(result).text()}")
     say(f"page: {path}")
     return path

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from structured_bandits.arrays import Floats, Ints
 from structured_bandits.environments.bernoulli import Bernoulli
-from structured_bandits.experiments.drawn_once import DrawnOnce
-from structured_bandits.experiments.paper.hard_models import hard_draws
-from structured_bandits.experiments.worlds import Named, Problem, RandomProblems
+from structured_bandits.experiments.worlds import NamedStructures, Problem, RandomProblems
 from structured_bandits.structures.curves.structure import Closed, CurveStructure, Piece
 from structured_bandits.structures.finite.structure import FiniteStructure
+
+HALF, LOW_HALF = np.uint64(32), np.uint64((1 << 32) - 1)
+UNUSED, UNIT = np.uint64(11), 2.0**-53  # of a word, `random` takes the upper 53 bits
+MOST_ARMS = 1 << 32  # above them `integers` takes whole words
+MOST = 256  # random problems that are kept; a structure of 150 models of 50 arms takes 70 kB
 
 
 def _as_in_the_paper(what: str, count: int) -> tuple[str, ...]:
@@ -100,8 +106,102 @@ def draw_random(rng: np.random.Generator) -> Problem:
     return Problem(structure, truth, Bernoulli(structure.means(truth)))
 
 
+class HardDraws(NamedTuple):
+    """What is drawn for each hard model."""
+
+    raised: Ints  # an arm other than the best one
+    lowered: Ints  # an arm other than that
+    heights: Floats  # from 0 to 1
+
+
+def hard_draws(rng: np.random.Generator, best: int, arms: int, count: int) -> HardDraws:
+    """Draw two arms and a height for each hard model, all at once.
+
+    The paper's experiment draws them one after the other. Calls of the generator for single numbers took
+    most of the time of a run on a structure of its own, and meanwhile no other thread could use Python.
+    So the raw words of PCG64 are taken at once and read as NumPy's `integers` and `random` read them:
+    the numbers are the same, to the last bit, and so is what the generator gives afterwards.
+    """
+    return _at_once(rng, best, arms, count) or one_by_one(rng, best, arms, count)
+
+
+def one_by_one(rng: np.random.Generator, best: int, arms: int, count: int) -> HardDraws:
+    """Draw them with the methods of the generator: what `hard_draws` returns, by definition."""
+    rows = []
+    for _ in range(count):
+        raised = _other_than(best, int(rng.integers(arms - 1)))
+        lowered = _other_than(raised, int(rng.integers(arms - 1)))
+        rows.append((raised, lowered, rng.random()))
+    first, second, heights = zip(*rows, strict=True)
+    return HardDraws(np.array(first), np.array(second), np.array(heights))
+
+
+def _at_once(rng: np.random.Generator, best: int, arms: int, count: int) -> HardDraws | None:
+    """Draw from raw words; None, and nothing drawn, where NumPy might read them in another way.
+
+    `integers` takes halves of words, the lower one first, and keeps the upper one for the next call, so
+    the first arm takes what the call before has kept; `random` takes a word. A half times the number of
+    arms has the arm in its upper half, but is drawn again if its lower half is very small.
+    """
+    source = rng.bit_generator
+    before = source.state
+    kept = type(source) is np.random.PCG64 and before["has_uint32"] == 1
+    if not kept or not 2 < arms < MOST_ARMS:
+        return None
+    words = source.random_raw(2 * count)
+    both, last = words[::2], words[1::2]
+    halves = np.empty((2, count), np.uint64)
+    halves[0, 0], halves[0, 1:], halves[1] = before["uinteger"], both[:-1] >> HALF, both & LOW_HALF
+    scaled = halves * np.uint64(arms - 1)
+    if (scaled & LOW_HALF).min() < arms - 1:  # perhaps drawn again
+        source.state = before
+        return None
+    source.state = {**source.state, "uinteger": int(both[-1] >> HALF)}
+    others = (scaled >> HALF).astype(np.int64)
+    raised = _other_than(best, others[0])
+    heights = (last >> UNUSED).astype(np.float64) * UNIT
+    return HardDraws(raised, _other_than(raised, others[1]), heights)
+
+
+def _other_than(arm: Any, number: Any) -> Any:
+    """Return the arm with this number among all others."""
+    return number + (number >= arm)
+
+
+class DrawnOnce:
+    """Draws a problem, or returns the one that was drawn from a generator in this state before.
+
+    Policies are played one after the other, so each of them would draw the same problems again, and
+    while Python draws, no other worker can. The generator is not set to where a draw would leave it:
+    nobody draws from it again.
+    """
+
+    def __init__(self, draw: Callable[[np.random.Generator], Problem]) -> None:
+        self._draw = draw
+        self._kept: dict[tuple[Any, ...], Problem] = {}
+
+    def __call__(self, rng: np.random.Generator) -> Problem:
+        """Return the problem that is drawn from this generator."""
+        state = rng.bit_generator.state
+        if state["bit_generator"] != "PCG64":
+            return self._draw(rng)
+        start = (*state["state"].values(), state["has_uint32"], state["uinteger"])
+        problem = self._kept.get(start)
+        if problem is None:
+            problem = self._draw(rng)
+            if len(self._kept) >= MOST:
+                self._kept.pop(
+                    next(iter(self._kept), start), None
+                )  # the first; or another thread did
+            self._kept[start] = problem
+        return problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DrawnOnce, (self._draw,)  # another process draws for itself
+
+
 #: What experiment files may name.
-STRUCTURES: Named = {
+STRUCTURES: NamedStructures = {
     "paper:figure1-left": figure1_left,
     "paper:figure1-left-flat": partial(figure1_left, informative=False),
     "paper:figure1-right": figure1_right,

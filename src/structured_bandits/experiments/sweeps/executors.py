@@ -1,4 +1,4 @@
-"""Who plays a sweep: processes on this machine, or a cluster of dask."""
+"""Executors of a sweep: processes on this machine, or a cluster of dask."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _slots(client: Any) -> int:
 
 
 def is_loss(error: BaseException) -> bool:
-    """Does an error say that workers, or the cluster, are gone? Then what is missing is played again."""
+    """Return whether an error says that workers, or the cluster, are gone: the rest is played again."""
     if isinstance(error, (BrokenExecutor, CancelledError)):
         return True
     return type(error).__name__ in ("CommClosedError", "KilledWorker")  # of dask

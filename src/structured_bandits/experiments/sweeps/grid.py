@@ -28,7 +28,8 @@ from structured_bandits.experiments.settings import (
     build_experiment,
     read_content,
 )
-from structured_bandits.experiments.worlds import Named
+from structured_bandits.experiments.worlds import NamedStructures
+from structured_bandits.input_files import check_keys
 from structured_bandits.policies.base import POLICIES
 
 CHECKPOINTS = 20  # of a point, unless the file says otherwise: there are many points
@@ -48,7 +49,7 @@ class Axis:
     parameter: str = ""
 
     def concerns(self, policy: str, spec: Mapping[str, Any]) -> bool:
-        """Does a policy play differently for different values?"""
+        """Return whether a policy plays differently for different values."""
         if not self.parameter:
             return True
         if self.policy is not None:
@@ -83,7 +84,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Grid:
+class SweepGrid:
     """All points of a sweep."""
 
     title: str
@@ -96,9 +97,9 @@ def read_grid(
     source: Path | Mapping[str, Any],
     runs: int | None = None,
     seed: int = 0,
-    named: Named = NOTHING_NAMED,
+    named: NamedStructures = NOTHING_NAMED,
     allow_code: bool = False,
-) -> Grid:
+) -> SweepGrid:
     """Read an experiment with a `[sweep]`: a file, or what would be in it."""
     if isinstance(source, Mapping):
         path, content = Path("sweep"), copy.deepcopy(dict(source))
@@ -119,7 +120,7 @@ def read_grid(
     _check_different(path, axes, points)
     known = points[0].experiment
     wanted = known.runs if runs is None else checked_count("runs", runs)
-    return Grid(known.title, wanted, axes, tuple(points))
+    return SweepGrid(known.title, wanted, axes, tuple(points))
 
 
 def _axis(path: Path, name: str, values: Any, content: Mapping[str, Any]) -> Axis:
@@ -154,16 +155,10 @@ def _axis(path: Path, name: str, values: Any, content: Mapping[str, Any]) -> Axi
 
 def _check_cases(path: Path, cases: Sequence[Any]) -> None:
     """Raise unless these are tables of keys that may vary."""
-    accepted = (*VARIED, SEED)
     for case in cases:
         if not isinstance(case, dict):
             raise FileFormatError(f"{path}, sweep.{CASES}: expected tables of keys and values")
-        unknown = [each for each in case if each not in ("name", *accepted)]
-        if unknown:
-            raise FileFormatError(
-                f"{path}, sweep.{CASES}, {unknown[0]!r}: unknown; accepted are name, "
-                f"{', '.join(accepted)}"
-            )
+        check_keys(case, f"{path}, sweep.{CASES}", (), ("name", *VARIED, SEED))
 
 
 def _check_different(path: Path, axes: Sequence[Axis], points: Sequence[Point]) -> None:
@@ -213,7 +208,7 @@ def _points(
     content: dict[str, Any],
     axes: Sequence[Axis],
     seed: int,
-    named: Named,
+    named: NamedStructures,
     allow_code: bool,
 ) -> Iterator[Point]:
     """Yield the points policy by policy, the last axis changing fastest."""

@@ -1,4 +1,4 @@
-"""What came out of a sweep: tables of its points, and which parameters were best."""
+"""A sweep that was played: tables of its points, and which parameters were best."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from structured_bandits.errors import FileFormatError, ParameterError
-from structured_bandits.experiments.sweeps.manifest import read_manifest
-from structured_bandits.experiments.sweeps.parts import load_runs, part_path
+from structured_bandits.experiments.sweeps.folder import load_runs, part_path, read_manifest
 from structured_bandits.extras import needs
 from structured_bandits.simulation.result import Result
 

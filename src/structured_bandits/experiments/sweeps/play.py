@@ -13,12 +13,18 @@ from typing import Any
 
 from structured_bandits.checks import checked_count
 from structured_bandits.errors import OutputError, ParameterError
-from structured_bandits.experiments.sweeps import manifest
 from structured_bandits.experiments.sweeps.executors import Crew, cluster, is_loss, processes
-from structured_bandits.experiments.sweeps.grid import Grid
-from structured_bandits.experiments.sweeps.parts import gather, missing_runs
-from structured_bandits.experiments.sweeps.schedule import Schedule
-from structured_bandits.experiments.sweeps.tasks import Piece, Played, Task, play_task
+from structured_bandits.experiments.sweeps.folder import (
+    MANIFEST,
+    check_same,
+    gather,
+    manifest_of,
+    missing_runs,
+    read_manifest,
+)
+from structured_bandits.experiments.sweeps.grid import SweepGrid
+from structured_bandits.experiments.sweeps.scheduler import Schedule
+from structured_bandits.experiments.sweeps.tasks import PointRuns, Task, TimedRuns, play_task
 from structured_bandits.progress import progress_bar, with_bar
 from structured_bandits.simulation.workers import check_executor, slots_of, submit_to
 from structured_bandits.writing import check_files, make_folder, sweep_unfinished, write_whole
@@ -31,8 +37,8 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Players:
-    """Who plays: processes of this machine unless there is an executor or a cluster."""
+class Workers:
+    """The workers of a sweep: processes of this machine unless there is an executor or a cluster."""
 
     workers: int | None = None
     cluster: str | None = None
@@ -58,7 +64,7 @@ class Players:
 
 
 def play_grid(
-    grid: Grid, out: Path, players: Players, say: Say, progress: bool | None = None
+    grid: SweepGrid, out: Path, players: Workers, say: Say, progress: bool | None = None
 ) -> None:
     """Play all runs of a grid that have no file in `out`, then make one file for each point."""
     prepare(grid, out)
@@ -77,15 +83,15 @@ def play_grid(
     sweep_unfinished((out / "data").rglob("*.part"))  # of workers that were killed meanwhile
 
 
-def prepare(grid: Grid, out: Path) -> None:
+def prepare(grid: SweepGrid, out: Path) -> None:
     """Write what the sweep is; raises if the folder belongs to another one, or has no room."""
-    path = out / manifest.NAME
+    path = out / MANIFEST
     make_folder(out)
     sweep_unfinished(out.iterdir())
-    known = manifest.read_manifest(out)
-    ours = manifest.manifest_of(grid)
+    known = read_manifest(out)
+    ours = manifest_of(grid)
     if known is not None:
-        manifest.check_same(known, ours, out)
+        check_same(known, ours, out)
     elif any(out.iterdir()):
         raise OutputError(f"{out} is not empty, and no sweep is there; use another folder")
     sweep_unfinished((out / "data").rglob("*.part"))
@@ -97,13 +103,13 @@ def prepare(grid: Grid, out: Path) -> None:
     write_whole(path, json.dumps(ours, indent=1))
 
 
-def missing_of(grid: Grid, out: Path) -> dict[int, list[range]]:
+def missing_of(grid: SweepGrid, out: Path) -> dict[int, list[range]]:
     """Return the runs of each point that have no file yet."""
     found = {each.number: list(missing_runs(out, each.number, grid.runs)) for each in grid.points}
     return {point: runs for point, runs in found.items() if runs}
 
 
-def _play_until_done(grid: Grid, out: Path, players: Players, say: Say, bar: Any) -> None:
+def _play_until_done(grid: SweepGrid, out: Path, players: Workers, say: Say, bar: Any) -> None:
     """Play what is missing; if workers are lost, with new ones."""
     losses = 0  # in a row
     while missing := missing_of(grid, out):
@@ -134,12 +140,12 @@ def count_runs(missing: Mapping[int, Sequence[range]]) -> int:
 class _Shift:
     """One crew at work."""
 
-    def __init__(self, grid: Grid, out: Path, crew: Crew, say: Say, bar: Any) -> None:
+    def __init__(self, grid: SweepGrid, out: Path, crew: Crew, say: Say, bar: Any) -> None:
         self._points = {each.number: each for each in grid.points}
         self._out = out.resolve()
         self._crew, self._say, self._bar = crew, say, bar
         self._counted = -RECOUNT  # when the workers were counted
-        self._waiting: dict[Future[list[Played]], Sequence[Piece]] = {}
+        self._waiting: dict[Future[list[TimedRuns]], Sequence[PointRuns]] = {}
 
     def play(self, missing: Mapping[int, Sequence[range]]) -> None:
         """Play what is missing, a few tasks for each worker at a time."""

@@ -12,8 +12,8 @@ from typing import Any
 from structured_bandits.experiments.settings import NOTHING_NAMED
 from structured_bandits.experiments.sweeps.grid import read_grid
 from structured_bandits.experiments.sweeps.loaded import Sweep, load_sweep
-from structured_bandits.experiments.sweeps.play import Players, play_grid
-from structured_bandits.experiments.worlds import Named
+from structured_bandits.experiments.sweeps.play import Workers, play_grid
+from structured_bandits.experiments.worlds import NamedStructures
 from structured_bandits.extras import needs
 from structured_bandits.report.page import check_page
 from structured_bandits.report.sweep_page import write_sweep_page
@@ -35,7 +35,7 @@ def sweep(
     progress: bool | None = None,
     allow_code: bool = False,
     say: Callable[[str], None] = lambda text: None,
-    named: Named = NOTHING_NAMED,
+    named: NamedStructures = NOTHING_NAMED,
 ) -> Sweep:
     """Play an experiment at every point of its `[sweep]`; return what came out.
 
@@ -59,7 +59,7 @@ def sweep(
     source = experiment if isinstance(experiment, Mapping) else Path(experiment)
     folder = Path(out)
     check_page(folder / PAGE)
-    players = Players(workers, cluster, executor)
+    players = Workers(workers, cluster, executor)
     grid = read_grid(source, runs, seed, named, allow_code)
     say(f"{len(grid.points):,} points, {grid.runs:,} runs of each")
     began = time.perf_counter()

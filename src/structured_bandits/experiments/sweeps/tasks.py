@@ -20,15 +20,14 @@ from structured_bandits.experiments.own_policies import load_code
 from structured_bandits.experiments.policies import own_code
 from structured_bandits.experiments.saved_runs import RunOptions, compile_for, play_policy
 from structured_bandits.experiments.settings import Experiment
-from structured_bandits.experiments.sweeps import manifest
+from structured_bandits.experiments.sweeps.folder import MANIFEST, part_path, save_part
 from structured_bandits.experiments.sweeps.grid import Point
-from structured_bandits.experiments.sweeps.parts import part_path, save_part
 from structured_bandits.sources import SOURCES_HASH
 
 _compiled: set[tuple[str, ...]] = set()  # what this process has compiled
 
 
-class Piece(NamedTuple):
+class PointRuns(NamedTuple):
     """Some runs of a point."""
 
     point: int
@@ -37,21 +36,21 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is sent."""
+    """The runs that a worker is sent."""
 
     out: Path
     pieces: tuple[tuple[Point, range], ...]
     sources: str = SOURCES_HASH  # of who sends it
 
 
-class Played(NamedTuple):
-    """What a worker answers of a piece: how long it took, 0 if it was there already."""
+class TimedRuns(NamedTuple):
+    """Runs that a worker has played, and how long they took: 0 if they were there already."""
 
-    piece: Piece
+    piece: PointRuns
     seconds: float
 
 
-def play_task(task: Task) -> list[Played]:
+def play_task(task: Task) -> list[TimedRuns]:
     """Play and write what is missing of a task.
 
     Dask cannot send errors that belong to two families, such as ValueError and OSError, nor an error
@@ -64,13 +63,13 @@ def play_task(task: Task) -> list[Played]:
     raise StructuredBanditsError(words)
 
 
-def _play_task(task: Task) -> list[Played]:
+def _play_task(task: Task) -> list[TimedRuns]:
     if task.sources != SOURCES_HASH:
         raise OutputError(
             "this worker has another version of structured-bandits than the process that sends it work; "
             "install the same on all machines"
         )
-    if not (task.out / manifest.NAME).is_file():
+    if not (task.out / MANIFEST).is_file():
         raise OutputError(
             f"{task.out}: this worker does not see the folder of the sweep; all machines must share it "
             "under the same path"
@@ -78,7 +77,7 @@ def _play_task(task: Task) -> list[Played]:
     for point in {point.policy: point for point, _ in task.pieces}.values():
         _load_code(point.experiment, point.policy)
     return [
-        Played(Piece(point.number, runs), _play(task.out, point, runs))
+        TimedRuns(PointRuns(point.number, runs), _play(task.out, point, runs))
         for point, runs in task.pieces
     ]
 

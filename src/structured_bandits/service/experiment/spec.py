@@ -24,6 +24,7 @@ from structured_bandits.errors import (
     StructuredBanditsError,
 )
 from structured_bandits.experiments.policies import build_policy, keys_of
+from structured_bandits.input_files import check_keys, read_toml
 from structured_bandits.live.logs import read_log
 from structured_bandits.live.results import checked_reward
 from structured_bandits.live.serving import ORDERS
@@ -32,7 +33,6 @@ from structured_bandits.policies.base import POLICIES
 from structured_bandits.policies.guarded import usual_fallback
 from structured_bandits.service.experiment.inlined_structures import inlined_structure, structure_of
 from structured_bandits.structures.base import Structure, index_of
-from structured_bandits.structures.files.toml import check_keys, read_toml
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 TABLES = ("policy", "reward", "control", "audit", "alarm", "start")

@@ -14,7 +14,7 @@ from structured_bandits.arrays import Floats
 from structured_bandits.checks import numbers
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.builders.limits import check_pieces
+from structured_bandits.structures.builders.memory_limits import check_pieces
 from structured_bandits.structures.polyhedral.cell import is_empty
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
 from structured_bandits.structures.polyhedral.product import ProductStructure, joined_names

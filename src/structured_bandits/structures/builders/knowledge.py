@@ -20,7 +20,7 @@ from structured_bandits.checks import (
     numbers,
 )
 from structured_bandits.errors import StructureError
-from structured_bandits.structures.builders.limits import check_arms, check_pieces
+from structured_bandits.structures.builders.memory_limits import check_arms, check_pieces
 from structured_bandits.structures.builders.trees import spanning_trees
 from structured_bandits.structures.polyhedral.polytope import Polytope, means_with
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure

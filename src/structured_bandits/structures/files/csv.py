@@ -9,7 +9,7 @@ from typing import Any
 
 from structured_bandits.checks import checked_range
 from structured_bandits.errors import FileFormatError
-from structured_bandits.structures.files.paths import file_id
+from structured_bandits.input_files import file_id
 from structured_bandits.structures.reward_ranges import UNIT, Range
 
 MARKS = ("", "model")  # what a header may have above the names of models
@@ -92,12 +92,12 @@ def _model_names(path: str | os.PathLike[str], rows: list[tuple[int, list[str]]]
 
 
 def is_number(text: str) -> bool:
-    """Is the text a number? Python's 1_0 is none, nor are digits of other scripts."""
+    """Return whether the text is a number: Python's 1_0 is none, nor are digits of other scripts."""
     return _is_like_number(text) and text.isascii() and "_" not in text
 
 
 def _is_like_number(text: str) -> bool:
-    """Would Python take the text for a number? Then it is no name of a model either."""
+    """Return whether Python takes the text for a number: then it is no name of a model either."""
     try:
         float(text)
     except ValueError:

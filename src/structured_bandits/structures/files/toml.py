@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from structured_bandits.errors import FileFormatError, MissingExtraError, StructuredBanditsError
+from structured_bandits.input_files import check_keys, short_name
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.builders.combine import (
     Constraint,
@@ -18,6 +17,7 @@ from structured_bandits.structures.builders.combine import (
     scaled,
     union,
 )
+from structured_bandits.structures.builders.estimated_tables import around, mixtures
 from structured_bandits.structures.builders.knowledge import (
     concave,
     known_best_mean,
@@ -27,16 +27,14 @@ from structured_bandits.structures.builders.knowledge import (
     unimodal,
     unstructured,
 )
-from structured_bandits.structures.builders.tables import around, mixtures
 from structured_bandits.structures.curves.structure import CurveStructure, Piece
-from structured_bandits.structures.files.paths import shortened
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 
 
 class Kind(NamedTuple):
-    """How a kind of structure is built: from which keys, those needed first."""
+    """A kind of structure: what builds it, from which keys, those needed first."""
 
     build: Callable[..., Structure]
     needed: tuple[str, ...]
@@ -126,41 +124,6 @@ def _finished(build: Callable[..., Structure], table: Mapping[str, Any], place: 
     return scaled(structure, table["factors"], **rewards) if "factors" in table else structure
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return what is written in a TOML file; raises FileFormatError if it is none."""
-    try:
-        return toml_of(path, path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}, byte {error.start}: expected text in UTF-8") from None
-
-
-def toml_of(path: Path, text: str) -> dict[str, Any]:
-    """Return what the text of a TOML file says; raises FileFormatError if it is none."""
-    try:
-        return tomllib.loads(text)
-    except ValueError as error:  # also of numbers with too many digits
-        raise FileFormatError(f"{path}: {error}; expected TOML") from None
-    except RecursionError:
-        raise FileFormatError(f"{path}: tables or lists are nested too deeply") from None
-
-
-def check_keys(
-    table: Mapping[str, Any], place: str, needed: tuple[str, ...], optional: tuple[str, ...]
-) -> None:
-    """Raise if a key is unknown or missing."""
-    accepted = tuple(dict.fromkeys((*needed, *optional)))
-    unknown = [key for key in table if key not in accepted]
-    missing = [key for key in needed if key not in table]
-    if unknown:
-        near = get_close_matches(unknown[0], accepted, n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise FileFormatError(
-            f"{place}, {unknown[0]!r}: unknown; accepted are {', '.join(accepted)}{meant}"
-        )
-    if missing:
-        raise FileFormatError(f"{place}: {missing[0]!r} is missing")
-
-
 def _file(table: Mapping[str, Any], place: str, folder: Path, read_file: ReadFile) -> Structure:
     check_keys(table, place, ("file",), OF_FILE)
     name, header = table["file"], table.get("header", False)
@@ -169,7 +132,7 @@ def _file(table: Mapping[str, Any], place: str, folder: Path, read_file: ReadFil
     if not isinstance(header, bool):
         raise FileFormatError(f"{place}, header={header!r}: expected true or false")
     said = {key: table[key] for key in OF_FILE if key in table}
-    return read_file(folder / name, f"{place}, file={shortened(name)!r}", said)
+    return read_file(folder / name, f"{place}, file={short_name(name)!r}", said)
 
 
 def _tables(tables: Any, place: str, name: str) -> list[Any]:

@@ -17,7 +17,7 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.information.truth import true_means
 from structured_bandits.misfit.build import GRID, models_of_groups
 from structured_bandits.misfit.polytopes import some_models
-from structured_bandits.misfit.scale import reward_scale
+from structured_bandits.misfit.reward_likelihood import reward_scale
 from structured_bandits.structures.base import Structure, labels_of
 from structured_bandits.text_tables import number, printable
 

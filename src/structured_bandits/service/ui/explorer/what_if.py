@@ -14,8 +14,8 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.information.truth import Truth, truth_of
+from structured_bandits.misfit.batch import e_values
 from structured_bandits.misfit.e_value import MisfitTest
-from structured_bandits.misfit.many import e_values
 from structured_bandits.service.experiment.spec import LEVEL
 from structured_bandits.service.ui.explorer.apart import family_of
 from structured_bandits.structures.base import Structure

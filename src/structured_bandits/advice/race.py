@@ -1,0 +1,212 @@
+"""One call of `advise`: pilot, race, choice and fresh runs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.advice.candidates import BLIND, Candidate
+from structured_bandits.advice.estimates import (
+    Estimates,
+    end_of_mean,
+    mean_of,
+    quantile_of,
+    worst_of,
+)
+from structured_bandits.advice.evaluation import DrawTruth, Evaluator
+from structured_bandits.advice.hard_instances import trials
+from structured_bandits.advice.options import FEWEST_RUNS, Options
+from structured_bandits.advice.pilot import BLOCKS as PILOT_LOOKS
+from structured_bandits.advice.pilot import Pilot
+from structured_bandits.advice.standings import (
+    LOOKS,
+    Regrets,
+    Standings,
+    above_zero,
+    level_of_one_test,
+)
+from structured_bandits.advice.time_budget import TimeBudget
+from structured_bandits.advice.truths import NamedTruth, Outside, Truths
+
+MOST_RUNS = 2048  # of a race: with more, differences of a few per cent are found that nobody feels
+RACING = 0.6  # of the time; the rest is for fresh runs
+FIRST_ROUND = 0.4  # of the time it gets at least, even if the pilot took more than its part
+FINALISTS = 5  # that get fresh runs, beside the blind reference
+THEORY = 0.05  # of the time
+FRESH_RUNS = 512  # if there is time
+TRIAL_RUNS = 64  # on each truth among which the worst is looked for
+
+
+class Race:
+    """One call of `advise`: who plays, what was played, and what follows from it."""
+
+    def __init__(
+        self, options: Options, several: list[Candidate], inside: Truths, budget: TimeBudget
+    ) -> None:
+        self.options = options
+        self.candidates = {each.name: each for each in several}
+        self.budget = budget
+        self.evaluator = Evaluator(options, budget)
+        self.inside = inside
+        self.stages: dict[str, Truths] = {"inside": inside}
+        budget.say("looking outside")
+        for size in options.wrong:
+            outside = Outside(options.structure, inside, size, options.ends)
+            if outside.exist(options.seed):
+                self.stages[f"{size:g}"] = outside
+        self.level = level_of_one_test(options.level, len(several))
+        self.pilot = Pilot(self.evaluator, inside, self.level, len(self.stages))
+        self.too_slow: dict[str, str] = {}
+        self.trials: list[NamedTruth] = []
+        self.fresh: dict[str, Estimates] = {}
+
+    def run(self, given: list[NamedTruth]) -> None:
+        """Play the pilot, the race and fresh runs."""
+        deadline = self.budget.used + THEORY * self.options.seconds
+        self.budget.say("asking theory for hard truths")
+        self.trials = trials(self.options, self.inside, given, lambda: self.budget.used > deadline)
+        racing = self.pilot.fly(list(self.candidates.values()))
+        self.too_slow |= self.pilot.too_slow
+        self.standings = self._race(racing)
+        self.chosen, self.tied = self._choice()
+        self._play_afresh()
+
+    def _leave_out_slow(self, names: list[str], runs: int) -> list[str]:
+        """Return those that can play so many runs in time; the slowest are left out."""
+        costs = {name: runs * len(self.stages) * self.evaluator.run_seconds[name] for name in names}
+        left = max(self.budget.left(RACING), FIRST_ROUND * self.options.seconds)
+        for name in sorted(names, key=lambda each: -costs[each]):
+            if name != BLIND and math.fsum(costs.values()) > left:
+                seconds = FEWEST_RUNS * len(self.stages) * self.evaluator.run_seconds[name]
+                self.too_slow[name] = f"{FEWEST_RUNS} runs would take {seconds:.1f} s"
+                del costs[name]
+        return [name for name in names if name in costs]
+
+    def _race(self, racing: list[str]) -> Standings:
+        """Play round by round until one is left, or the time or the number of runs is over."""
+        regrets = self._no_regrets(racing)
+        sizes = tuple(stage for stage in self.stages if stage != "inside")
+        fast = self._first_round(self._leave_out_slow(racing, FEWEST_RUNS), regrets)
+        careful = self.options.trust < 1.0
+        standings = Standings(
+            regrets, sizes, self.level, 0.5 * self.options.level / LOOKS, careful, fast
+        )
+        standings.look()
+        done, most = FEWEST_RUNS, self.options.runs or MOST_RUNS
+        for _ in range(LOOKS - len(PILOT_LOOKS) - 1):
+            aim = min(2 * done, most, done + self._affordable(standings))
+            if aim <= done or standings.decided:
+                break
+            for block in range(self._blocks(done), self._blocks(aim)):
+                self._play_block("race", block, {*standings.alive, BLIND}, regrets)
+            done = self._blocks(aim) * self.evaluator.block_size
+            standings.look()
+        return standings
+
+    def _first_round(self, racing: list[str], regrets: dict[str, Regrets]) -> list[str]:
+        """Play the fewest runs; return those that kept up with the time."""
+        for block in range(self._blocks(FEWEST_RUNS)):
+            if block:
+                racing = self._leave_out_slow(
+                    racing, FEWEST_RUNS - block * self.evaluator.block_size
+                )
+            self._play_block("race", block, set(racing), regrets)
+        for name in set(regrets) - set(racing):
+            del regrets[name]
+        return racing
+
+    def _no_regrets(self, names: list[str]) -> dict[str, Regrets]:
+        return {name: {stage: np.zeros(0) for stage in self.stages} for name in names}
+
+    def _affordable(self, standings: Standings) -> int:
+        """Return how many more runs fit into the time."""
+        seconds = math.fsum(self.evaluator.run_seconds[name] for name in {*standings.alive, BLIND})
+        size = self.evaluator.block_size
+        return size * int(self.budget.left(RACING) / (seconds * len(self.stages) * size))
+
+    def _blocks(self, runs: int) -> int:
+        return -(-runs // self.evaluator.block_size)
+
+    def _play_block(
+        self, part: str, block: int, names: set[str], regrets: dict[str, Regrets]
+    ) -> None:
+        """Let these candidates play a block of each kind of truths, all in the same worlds."""
+        for stage, truths in self.stages.items():
+            label = f"{part} {stage}"
+            worlds = self.evaluator.worlds(label, block, truths.draw)
+            for name in sorted(names):
+                self.budget.say(f"{part}, run {(block + 1) * len(worlds)}: {name}")
+                more = self.evaluator.play(self.candidates[name], label, block, worlds)
+                regrets[name][stage] = np.append(regrets[name][stage], more)
+
+    def _choice(self) -> tuple[str, list[str]]:
+        """Return who is advised, and who cannot be told from it."""
+        standings = self.standings
+        eligible = standings.eligible() or [BLIND]
+        order = sorted(eligible, key=self._rank)
+        return order[0], order[1:]
+
+    def _rank(self, name: str) -> tuple[float, ...]:
+        """The lowest mean comes first; if means are equal, the lowest upper end, then time."""
+        regret = self.standings.regrets[name]["inside"]
+        upper = end_of_mean(regret, 0.025)
+        return float(regret.mean()), upper, self.evaluator.decision_seconds[name]
+
+    def _play_afresh(self) -> None:
+        """Play the finalists and the blind reference anew, with runs that did not choose them."""
+        finalists = list(dict.fromkeys([self.chosen, *self.tied[: FINALISTS - 1], BLIND]))
+        regrets = self._no_regrets(finalists)
+        for block in range(self._fresh_blocks(finalists)):
+            self._play_block("fresh", block, set(finalists), regrets)
+        self._separate(regrets)
+        worst = self._trial_regrets(finalists)
+        for name in finalists:
+            inside = regrets[name].pop("inside")
+            self.fresh[name] = Estimates(
+                len(inside),
+                mean_of(inside),
+                quantile_of(inside),
+                worst_of(self.trials, worst[name]),
+                {stage: mean_of(each) for stage, each in regrets[name].items()},
+            )
+
+    def _separate(self, fresh: dict[str, Regrets]) -> None:
+        """Drop those of the tied that fresh runs show to be worse; these runs chose nobody."""
+        played = [name for name in self.tied if name in fresh]
+        best = fresh[self.chosen]["inside"]
+        for name in played:
+            if above_zero(fresh[name]["inside"] - best, self.options.level / len(played)):
+                self.tied.remove(name)
+                self.standings.drop(name, f"worse than {self.chosen} in fresh runs")
+
+    def _fresh_blocks(self, finalists: list[str]) -> int:
+        """Return how many blocks of fresh runs to play: what fits beside the trials, but not few."""
+        seconds = math.fsum(self.evaluator.run_seconds[name] for name in finalists)
+        runs = self.budget.left() / seconds - TRIAL_RUNS * len(self.trials)
+        fitting = int(runs / len(self.stages))
+        wanted = self.options.runs or FRESH_RUNS
+        return self._blocks(max(FEWEST_RUNS, min(wanted, fitting)))
+
+    def _trial_regrets(self, finalists: list[str]) -> dict[str, list[Any]]:
+        """Return the regrets on each of the truths among which the worst is looked for."""
+        found: dict[str, list[Any]] = {name: [] for name in finalists}
+        for number, trial in enumerate(self.trials):
+            label = f"trial {number}"
+            parts: dict[str, list[Any]] = {name: [] for name in finalists}
+            for block in range(self._blocks(TRIAL_RUNS)):
+                worlds = self.evaluator.worlds(label, block, _always(trial))
+                for name in finalists:
+                    self.budget.say(f"{label} of {len(self.trials)}: {name}")
+                    parts[name].append(
+                        self.evaluator.play(self.candidates[name], label, block, worlds)
+                    )
+            for name in finalists:
+                found[name].append(np.concatenate(parts[name]))
+        return found
+
+
+def _always(trial: NamedTruth) -> DrawTruth:
+    """Return what draws this truth every time."""
+    return lambda rng: trial.means

@@ -1,0 +1,122 @@
+"""The advice in words, for somebody who has never heard of regret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from structured_bandits.advice.candidate_rows import ADVISED, TIED
+from structured_bandits.advice.options import Options
+from structured_bandits.advice.standings import FAILS, SURVIVES
+from structured_bandits.structures.no_choice import no_choice, only_best_arm
+from structured_bandits.text_tables import listed, rounded
+
+Row = dict[str, Any]
+COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+
+
+def words_of(table: list[Row], blind: str, options: Options) -> str:
+    """Return a few plain sentences: what to take, what it costs, and what could not be decided."""
+    (chosen,) = (row for row in table if row["role"] == ADVISED)
+    horizon, trust, warning = options.horizon, options.trust, no_choice(options.structure)
+    only = only_best_arm(options.structure)
+    if needs_no_policy(chosen, only):
+        return f"{warning} {_price_of_doubt(chosen, table, blind, horizon, only)}"
+    sentences = [_take(chosen, table, blind, horizon), _if_wrong(chosen, trust)]
+    if warning:
+        sentences.insert(0, warning)
+    if trust < 1.0:
+        sentences += [_better_but(row) for row in table if _is_better(row, chosen)][:1]
+    ties = [row["policy"] for row in table if row["role"] == TIED]
+    if ties:
+        count = COUNTS.get(len(ties) + 1, str(len(ties) + 1))
+        names = listed([chosen["policy"], *ties])
+        sentences.append(f"The runs do not show which of these {count} is best: {names}.")
+    return " ".join(sentences)
+
+
+def needs_no_policy(chosen: Row, only: str | None) -> bool:
+    """Return whether one arm is best in every model, and the advised policy pulls no other there.
+
+    Then its regret of 0 follows from the structure, and says nothing about the policy.
+    """
+    return only is not None and chosen["mean"] == 0.0
+
+
+def _price_of_doubt(
+    chosen: Row, table: list[Row], blind: str, horizon: int, only: str | None
+) -> str:
+    """Return what it costs not to believe that one arm is best, and what to believe it."""
+    reference = next(row for row in table if row["policy"] == blind)
+    cost = (
+        f"In {horizon:,} pulls {blind} loses {rounded(reference['mean'])} if the knowledge is right, "
+        "compared with always pulling the best arm (that is its regret)."
+    )
+    if not chosen["wrong"]:
+        return cost
+    size = _largest(chosen)
+    loss = chosen["wrong"][size]["mean"]
+    if loss == 0.0:
+        return f"{cost} Where all means are off by {size}, {only} was still best whenever we tried."
+    return (
+        f"{cost} Where all means are off by {size}, {chosen['policy']}, which believes the knowledge, "
+        f"loses {rounded(loss)}."
+    )
+
+
+def _take(chosen: Row, table: list[Row], blind: str, horizon: int) -> str:
+    """Return what to take and what it costs; this is where regret is explained."""
+    name = chosen["policy"]
+    reference = next(row for row in table if row["policy"] == blind)
+    cost = (
+        f"Take {name}: in {horizon:,} pulls it loses {_with_interval(chosen)} of reward on average "
+        "compared with always pulling the best arm (that is its regret)"
+    )
+    if name == blind:
+        return f"{cost}. No policy that uses the structure was surely better."
+    return (
+        f"{cost}. {blind}, which knows nothing of the structure, loses {rounded(reference['mean'])}. "
+        f"Of all truths that were tried, {name} does worst on {chosen['worst_truth']}, where it loses "
+        f"{rounded(chosen['worst'])}."
+    )
+
+
+def _if_wrong(chosen: Row, trust: float) -> str:
+    """Return what happens if the structure is wrong, by the largest error that was tried."""
+    if not chosen["wrong"]:
+        return "How it does if the structure is wrong was not tried."
+    size = _largest(chosen)
+    loss = rounded(chosen["wrong"][size]["mean"])
+    said = f"If all means are off by {size}, it loses {loss}"
+    if trust < 1.0 or chosen["verdict"] == SURVIVES:
+        return f"{said}."
+    return f"{said}; that does not count here, because you vouch for the structure (trust=1)."
+
+
+def _is_better(row: Row, chosen: Row) -> bool:
+    """Return whether a candidate is better if the structure is right, but fails if it is not."""
+    known = row["verdict"] not in (None, SURVIVES) and row["mean_high"] is not None
+    return known and bool(row["mean_high"] < chosen["mean"])
+
+
+def _better_but(row: Row) -> str:
+    size = _largest(row)
+    loss = rounded(row["wrong"][size]["mean"])
+    said = (
+        f"{row['policy']} loses only {rounded(row['mean'])} if the structure is right, but {loss} if "
+        f"all means are off by {size}"
+    )
+    if row["verdict"] == FAILS:
+        return f"{said}: take it if you are sure of the structure (trust=1)."
+    return f"{said}; {row['runs']} runs were too few to say whether that is too much."
+
+
+def _largest(row: Row) -> str:
+    return max(row["wrong"], key=float)
+
+
+def _with_interval(row: Row) -> str:
+    """Return a mean, and where it lies with 95 % confidence if that is known."""
+    mean = rounded(row["mean"])
+    if row["mean_high"] is None:
+        return mean
+    return f"{mean} (95 % interval {rounded(row['mean_low'])} to {rounded(row['mean_high'])})"
