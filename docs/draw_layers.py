@@ -7,7 +7,7 @@ from pathlib import Path
 
 #: From the top down; the rooms of a layer side by side, as in tests/test_layers.py.
 LAYERS = [
-    ["cli", "cli_service", "complaints"],
+    ["cli"],
     ["service"],
     ["experiments"],
     ["advice"],
@@ -16,11 +16,11 @@ LAYERS = [
     ["simulation", "live"],
     ["theory"],
     ["lookahead"],
-    ["policies", "environments"],
+    ["policies", "worlds"],
     ["information", "misfit"],
     ["structures"],
-    ["planning", "programs"],
-    ["the ground: protocol, families, records, checks, errors, …"],
+    ["planning", "solvers"],
+    ["the ground: base, arrays, compilable, errors, protocol, records, wire"],
 ]
 WIDTH, HEIGHT, GAP, LEFT = 520, 46, 10, 10
 SIZE = 20
@@ -33,7 +33,7 @@ STEPS = [
     ("", "structures", 0.34),
     ("", "lookahead", 0.74),
     ("", "simulation", 0.74),
-    ("4", "environments", 0.88),
+    ("4", "worlds", 0.88),
     ("5", "simulation", 0.9),
 ]
 

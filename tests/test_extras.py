@@ -16,7 +16,7 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.__main__ import main
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.report.page import check_page
 from structured_bandits.report.page_templates import environment
 
@@ -26,9 +26,9 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 #: Modules that are one with their package; whoever imports them does so inside `needs`.
 WHOLE = {
     "simulation/compiled.py": "numba",
-    "cli.py": "click",
-    "cli_service.py": "click",
-    "complaints.py": "click",
+    "cli/commands.py": "click",
+    "cli/service.py": "click",
+    "cli/complaints.py": "click",
     "service/ui/explorer/command.py": "click",
 }
 #: What an extra brings for another package of it, which imports it itself.
@@ -97,7 +97,7 @@ def test_every_optional_package_is_imported_where_its_extra_is_named() -> None:
 
 
 def test_modules_that_are_one_with_their_package_are_imported_inside_needs() -> None:
-    importers = {"simulation/blocks.py": "simulation.compiled", "__main__.py": "cli"}
+    importers = {"simulation/blocks.py": "simulation.compiled", "__main__.py": "cli.commands"}
     found = {}
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -201,7 +201,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
 def test_large_programs_name_the_other_solver(without: Callable[[str], None]) -> None:
     import numpy as np
 
-    from structured_bandits.programs.linear import LARGE, maximise
+    from structured_bandits.solvers.linear import LARGE, maximise
 
     without("highspy")
     rows = np.ones((LARGE // 2 + 1, 2))

@@ -7,12 +7,7 @@ are imported by the functions that need them, and are extras of the package.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from structured_bandits import sources  # stays first: it hashes what is about to be loaded
-from structured_bandits.environments.bernoulli import Bernoulli
-from structured_bandits.environments.bounded import Bounded
-from structured_bandits.environments.delays import Delayed, GeometricDelay
-from structured_bandits.environments.gaussian import Gaussian
-from structured_bandits.environments.tape import Tape
+from structured_bandits.base import sources
 from structured_bandits.errors import (
     DecisionError,
     FileFormatError,
@@ -74,6 +69,11 @@ from structured_bandits.structures.files.load import load_structure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
+from structured_bandits.worlds.bernoulli import Bernoulli
+from structured_bandits.worlds.bounded import Bounded
+from structured_bandits.worlds.delays import Delayed, GeometricDelay
+from structured_bandits.worlds.gaussian import Gaussian
+from structured_bandits.worlds.tape import Tape
 
 if TYPE_CHECKING:  # what LATER says, for tools that read types
     from structured_bandits.advice.advice import Advice
@@ -81,10 +81,10 @@ if TYPE_CHECKING:  # what LATER says, for tools that read types
     from structured_bandits.advice.candidates import candidates
     from structured_bandits.experiments.sweeps.loaded import Sweep, load_sweep
     from structured_bandits.experiments.sweeps.sweep import sweep
+    from structured_bandits.inference.misfit.report import Misfit
     from structured_bandits.live.agent import Agent, Decision
     from structured_bandits.live.likely import LikelyModel
     from structured_bandits.live.logs import Learned
-    from structured_bandits.misfit.report import Misfit
     from structured_bandits.service.client.decision import RemoteDecision
     from structured_bandits.service.client.remote_agent import RemoteAgent
     from structured_bandits.theory.analysis import Analysis, analyse
@@ -107,7 +107,7 @@ LATER = {  # what a simulation does without: a third of the time that the packag
     "Learned": "live.logs",
     "RemoteAgent": "service.client.remote_agent",
     "RemoteDecision": "service.client.decision",
-    "Misfit": "misfit.report",
+    "Misfit": "inference.misfit.report",
     "Analysis": "theory.analysis",
     "analyse": "theory.analysis",
     "Overview": "theory.overview",

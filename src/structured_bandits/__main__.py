@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import MissingExtraError
-from structured_bandits.extras import needs
 
 
 def main() -> None:
     """Run the command; without the package that it is made with, say how to install it."""
     try:
         with needs("The command structured-bandits", extra="cli"):
-            from structured_bandits.cli import main as command
+            from structured_bandits.cli.commands import main as command
     except MissingExtraError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(2)

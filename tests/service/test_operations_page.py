@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from support.service_process import SHOP
 from support.typed import blocks_of
 
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.service.running import alarms
 from structured_bandits.service.running.lifecycle import create, new_version
 from structured_bandits.service.running.metrics import ExperimentReading, Metrics, ServerReading

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from structured_bandits import text_tables
+from structured_bandits.base import text_tables
+from structured_bandits.base.text_tables import without_controls
+from structured_bandits.base.writing import safe_name, write_whole
 from structured_bandits.errors import FileFormatError, OutputError
 from structured_bandits.policies.reading import READINGS
 from structured_bandits.report.page_templates import GENERATOR, environment, html, rendered
@@ -26,8 +28,6 @@ from structured_bandits.report.verdicts import (
 from structured_bandits.simulation.regret_table import notes_on
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
-from structured_bandits.text_tables import without_controls
-from structured_bandits.writing import safe_name, write_whole
 
 if TYPE_CHECKING:
     from markupsafe import Markup

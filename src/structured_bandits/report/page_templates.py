@@ -6,8 +6,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from structured_bandits.extras import needs
-from structured_bandits.text_tables import without_controls
+from structured_bandits.base.extras import needs
+from structured_bandits.base.text_tables import without_controls
 
 if TYPE_CHECKING:
     import jinja2

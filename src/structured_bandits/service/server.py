@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import MissingExtraError, ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.service.contract import OwnedElsewhereError, Store
 from structured_bandits.service.http.api import application, require
 from structured_bandits.service.http.slow_clients import SlowClientProtocol

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from support.owned import NAME, Shop, in_memory
 from support.told_life import live
 
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.service.contract import StoreError
 from structured_bandits.service.experiment.saved_state import digest_of
 from structured_bandits.service.running.alarms import alarms_of

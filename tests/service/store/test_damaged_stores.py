@@ -35,7 +35,7 @@ from support.postgres_server import Server, find_postgres
 from support.told_life import SPEC, play, snapshot
 
 from structured_bandits import wire
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.service.contract import StoreError
 from structured_bandits.service.experiment import replay
 from structured_bandits.service.running.alarms import alarms_of

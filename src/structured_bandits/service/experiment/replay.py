@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 import structured_bandits
+from structured_bandits.base.sources import SOURCES_HASH
 from structured_bandits.errors import FileFormatError, StructuredBanditsError
 from structured_bandits.service import rows as kinds
 from structured_bandits.service.contract import KEPT_SNAPSHOTS, Store, StoreError, all_events
@@ -36,7 +37,6 @@ from structured_bandits.service.rows import (
     damages,
     first_link,
 )
-from structured_bandits.sources import SOURCES_HASH
 
 
 def code_here() -> dict[str, str]:

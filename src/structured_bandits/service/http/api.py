@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.service.http.authentication import Authentication, caller_of
 from structured_bandits.service.http.bodies import BodyLimit, check_doubled
 from structured_bandits.service.http.endpoints import (

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.service.http.problems import (
     Forbidden,
     Misdirected,

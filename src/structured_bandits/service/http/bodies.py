@@ -16,8 +16,8 @@ import json
 import re
 from typing import Any
 
-from structured_bandits.checks import checked_count
-from structured_bandits.extras import needs
+from structured_bandits.base.checks import checked_count
+from structured_bandits.base.extras import needs
 from structured_bandits.service.http.problems import (
     Malformed,
     TooLarge,

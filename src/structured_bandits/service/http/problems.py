@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import (
     DecisionError,
     FileFormatError,
@@ -19,7 +20,6 @@ from structured_bandits.errors import (
     StructuredBanditsError,
     StructureError,
 )
-from structured_bandits.extras import needs
 from structured_bandits.service.contract import StoreError
 from structured_bandits.service.refusals import Conflict, NotFound, Refusal, Refused, Unavailable
 

@@ -7,9 +7,9 @@ import math
 import time
 from collections.abc import Callable
 
-from structured_bandits.checks import checked_count
+from structured_bandits.base.checks import checked_count
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.service.http.authentication import Caller, caller_of
 from structured_bandits.service.http.problems import TooMany, send_problem
 

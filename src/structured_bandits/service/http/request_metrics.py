@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.service.http.authentication import SECURITY_HEADERS
 from structured_bandits.service.http.problems import problem_of, send_problem
 from structured_bandits.service.json_logs import REQUEST, log, log_error

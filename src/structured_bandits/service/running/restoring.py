@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from structured_bandits.base.writing import check_file
 from structured_bandits.errors import OutputError, ParameterError
 from structured_bandits.service.experiment.accounting import results_of
 from structured_bandits.service.running.lifecycle import new_version
@@ -11,7 +12,6 @@ from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.store.backups import LOGS, copy_of_backup, remove_store
 from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.wire import NewVersion
-from structured_bandits.writing import check_file
 
 
 def bring_back(backup: Path, target: Path) -> list[str]:

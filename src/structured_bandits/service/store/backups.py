@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from structured_bandits.base.writing import check_file
 from structured_bandits.errors import OutputError, ParameterError
 from structured_bandits.service.contract import DamagedError, Store, StoreError
 from structured_bandits.service.store.checking import check_store, exit_code
 from structured_bandits.service.store.sqlite import SqliteStore
-from structured_bandits.writing import check_file
 
 
 def back_up(store: Store, target: Path) -> int:

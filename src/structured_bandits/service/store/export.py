@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
+from structured_bandits.base.extras import needs
+from structured_bandits.base.writing import write_whole
 from structured_bandits.errors import ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.service import rows as kinds
 from structured_bandits.service.contract import Store, all_events
 from structured_bandits.service.experiment.choosing import choices_of, wanted_of
 from structured_bandits.service.experiment.replay import spec_of
 from structured_bandits.service.rows import ARCHIVED, Event, VersionRow, public_id
-from structured_bandits.writing import write_whole
 
 COLUMNS = (
     "experiment",

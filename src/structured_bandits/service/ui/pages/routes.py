@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qs, quote
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.extras import needs
 from structured_bandits.service.http.authentication import caller_of, session_cookie
 from structured_bandits.service.http.problems import Unauthorised, problem_of
 from structured_bandits.service.refusals import NotFound, Refusal, Refused, Unavailable
