@@ -19,7 +19,7 @@ LAYERS = [
     ["information", "misfit"],
     ["structures"],
     ["planning", "programs"],
-    ["the ground: protocol, families, records, checks, errors, …"],
+    ["the ground: base, arrays, compilable, errors, protocol, records, wire"],
 ]
 WIDTH, HEIGHT, GAP, LEFT = 520, 46, 10, 10
 SIZE = 20

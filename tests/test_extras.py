@@ -16,7 +16,7 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.__main__ import main
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 
 ROOT = Path(sb.__file__).parent
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.families import (
+from structured_bandits.base.families import (
     FAMILIES,
     checked_family,
     divergence_of,

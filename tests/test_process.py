@@ -51,7 +51,7 @@ def cache_files(package: Path) -> dict[str, int]:
 PLAY = """
     import json
     import structured_bandits as sb
-    from structured_bandits import progress
+    from structured_bandits.base import progress
     said = []
     note = progress.note_compilation
     progress.note_compilation = lambda begins: (note(begins), said.append(progress.doing("")))

@@ -14,9 +14,7 @@ import pytest
 from support.full_disk import full_disk
 
 from structured_bandits import OutputError
-from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.testing.requirements import in_threads
-from structured_bandits.writing import (
+from structured_bandits.base.writing import (
     check_file,
     check_files,
     make_folder,
@@ -24,6 +22,8 @@ from structured_bandits.writing import (
     sweep_unfinished,
     write_whole,
 )
+from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.testing.requirements import in_threads
 
 HOSTILE = [
     "../../../x",
@@ -164,7 +164,7 @@ def test_many_writers_of_one_file_do_not_collide(tmp_path: Path) -> None:
 
 def test_what_killed_processes_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
     code = (
-        "import os, signal, sys; from structured_bandits.writing import write_whole\n"
+        "import os, signal, sys; from structured_bandits.base.writing import write_whole\n"
         "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "write_whole(sys.argv[1], 'a page')"
     )

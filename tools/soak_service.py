@@ -62,8 +62,8 @@ from support.service_load import MANY
 from support.siege import Findings
 from tqdm import tqdm
 
+from structured_bandits.base.sources import SOURCES_HASH
 from structured_bandits.service.writer import MOST_QUEUED
-from structured_bandits.sources import SOURCES_HASH
 
 HOUR = 60.0  # minutes for which the numbers of rounds below are meant
 CYCLES = 10  # crashes of one store
@@ -285,7 +285,7 @@ def main() -> int:
 
 def _hash_now() -> str:
     """Return the hash of the sources as they are now: decisions are derived again by the same only."""
-    command = "from structured_bandits.sources import SOURCES_HASH; print(SOURCES_HASH)"
+    command = "from structured_bandits.base.sources import SOURCES_HASH; print(SOURCES_HASH)"
     said = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True)
     return said.stdout.decode().strip()
 

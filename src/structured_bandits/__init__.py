@@ -7,7 +7,7 @@ are imported by the functions that need them, and are extras of the package.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from structured_bandits import sources  # stays first: it hashes what is about to be loaded
+from structured_bandits.base import sources
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.bounded import Bounded
 from structured_bandits.environments.delays import Delayed, GeometricDelay

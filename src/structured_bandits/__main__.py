@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import MissingExtraError
-from structured_bandits.extras import needs
 
 
 def main() -> None:

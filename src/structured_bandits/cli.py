@@ -11,14 +11,14 @@ from typing import Any
 import click
 
 from structured_bandits import __version__
+from structured_bandits.base.extras import needs
+from structured_bandits.base.writing import check_file, check_files, write_whole
 from structured_bandits.cli_service import COMMANDS
 from structured_bandits.complaints import ComplainingGroup, Complaint, stoppable
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, OutputError
 from structured_bandits.experiments.paper.page_texts import PRESETS
-from structured_bandits.extras import needs
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
-from structured_bandits.writing import check_file, check_files, write_whole
 
 SEED = "The seed of all random numbers: the same seed gives the same results."
 WORKERS = "How many runs are played at the same time. Without it, as many as there are cores."

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from structured_bandits.base.text_tables import table_text
 from structured_bandits.complaints import Complaint
 from structured_bandits.service.explorer.command import explore
-from structured_bandits.text_tables import table_text
 
 if TYPE_CHECKING:
     from structured_bandits.service.owner import Owner

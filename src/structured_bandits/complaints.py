@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import click
 
+from structured_bandits.base.writing import sentence_of
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.writing import sentence_of
 
 INTERRUPTED = 130  # the exit code after Ctrl-C
 

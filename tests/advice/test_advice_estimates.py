@@ -9,7 +9,7 @@ import pytest
 
 from structured_bandits.advice.estimates import mean_of, quantile_of, worst_of
 from structured_bandits.advice.truths import NamedTruth
-from structured_bandits.text_tables import plus_minus
+from structured_bandits.base.text_tables import plus_minus
 
 
 def binomial(least: int, most: int, count: int, share: float) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.families import divergence_of
+from structured_bandits.base.families import divergence_of
 from structured_bandits.information.graves_lai import cheapest_allocation
 from structured_bandits.information.truth import truth_of
 

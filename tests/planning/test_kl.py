@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from structured_bandits.families import kl_bernoulli
+from structured_bandits.base.families import kl_bernoulli
 from structured_bandits.planning.kl import BELOW_ONE, coin_divergence, kl_lower, kl_upper
 
 MP = mpmath.MPContext()

@@ -15,12 +15,12 @@ from support.paths import assert_certain
 from support.play import play
 
 import structured_bandits as sb
+from structured_bandits.base.families import kl_bernoulli
 from structured_bandits.experiments.paper.structures import (
     figure1_left,
     figure1_right,
     figure1_right_as_curves,
 )
-from structured_bandits.families import kl_bernoulli
 from structured_bandits.information.confusing_sets import RegionSet
 from structured_bandits.information.divergence import Information
 from structured_bandits.information.truth import truth_of

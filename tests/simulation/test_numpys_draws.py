@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from structured_bandits import draws
+from structured_bandits.base import draws
 from structured_bandits.simulation import compiled
 
 SHARES = (0.0, 1e-12, 0.003, 0.25, 0.5, 0.75, 0.999, 1.0)

@@ -9,8 +9,8 @@ import pytest
 from support.bounds import row
 
 import structured_bandits as sb
+from structured_bandits.base.families import kl_bernoulli
 from structured_bandits.experiments.paper.structures import figure1_left, figure1_right
-from structured_bandits.families import kl_bernoulli
 from structured_bandits.theory.elimination import margin_factor
 from structured_bandits.theory.lower_bounds import omega
 

@@ -11,7 +11,7 @@ import pytest
 from support.bounds import row
 
 import structured_bandits as sb
-from structured_bandits.families import kl_bernoulli
+from structured_bandits.base.families import kl_bernoulli
 
 SMALL = 10_000
 INF = math.inf

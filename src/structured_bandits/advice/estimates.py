@@ -16,7 +16,7 @@ import numpy as np
 
 from structured_bandits.advice.truths import NamedTruth
 from structured_bandits.arrays import Floats
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 
 QUANTILE = 0.95
 COVERAGE = 0.95

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from structured_bandits.checks import checked_above, checked_at_least, checked_count
+from structured_bandits.base.checks import checked_above, checked_at_least, checked_count
+from structured_bandits.base.families import checked_family
 from structured_bandits.errors import ParameterError
-from structured_bandits.families import checked_family
 from structured_bandits.structures.base import Structure
 
 FEWEST_RUNS = 64  # regret has heavy tails: with fewer runs Student's t says nothing

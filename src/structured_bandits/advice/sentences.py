@@ -7,8 +7,8 @@ from typing import Any
 from structured_bandits.advice.candidate_rows import ADVISED, TIED
 from structured_bandits.advice.options import Options
 from structured_bandits.advice.standings import FAILS, SURVIVES
+from structured_bandits.base.text_tables import listed, rounded
 from structured_bandits.structures.no_choice import no_choice, only_best_arm
-from structured_bandits.text_tables import listed, rounded
 
 Row = dict[str, Any]
 COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}

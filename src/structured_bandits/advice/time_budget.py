@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from structured_bandits.progress import progress_bar
+from structured_bandits.base.progress import progress_bar
 
 
 class TimeBudget:

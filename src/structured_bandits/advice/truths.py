@@ -11,6 +11,7 @@ import numpy as np
 from structured_bandits.advice.hit_and_run import Walk, started_walk
 from structured_bandits.advice.options import Options
 from structured_bandits.arrays import Floats
+from structured_bandits.base.text_tables import number
 from structured_bandits.errors import ParameterError
 from structured_bandits.information.truth import true_means
 from structured_bandits.policies.base import Rewards, checked_rewards
@@ -19,7 +20,6 @@ from structured_bandits.policies.posteriors import line_weights
 from structured_bandits.protocol import Seen
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import ModelLines
-from structured_bandits.text_tables import number
 
 PARTS = 1000  # of a line of models: where data are known, the posterior is constant on each
 TRIES = 50  # at a truth outside before there is held to be none

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.base.draws import draw_binomial
 from structured_bandits.compilable import compilable
-from structured_bandits.draws import draw_binomial
 from structured_bandits.environments.stopped_coins import Coin, run_scales, stopped_coins
 from structured_bandits.environments.world import Range, RangedWorld, checked_in_range, shares_of
 from structured_bandits.protocol import Paid, Stop

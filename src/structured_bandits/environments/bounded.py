@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import checked_above
+from structured_bandits.base.checks import checked_above
 from structured_bandits.compilable import compilable
 from structured_bandits.environments.world import Range, RangedWorld, checked_in_range, shares_of
 from structured_bandits.errors import ParameterError

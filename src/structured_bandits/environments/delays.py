@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.checks import checked_at_least, checked_count
+from structured_bandits.base.checks import checked_at_least, checked_count
 from structured_bandits.compilable import compilable
 from structured_bandits.environments.world import World, declared_range
 from structured_bandits.errors import ParameterError

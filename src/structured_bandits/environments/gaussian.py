@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import checked_above
-from structured_bandits.draws import draw_chisquare, draw_normal
+from structured_bandits.base.checks import checked_above
+from structured_bandits.base.draws import draw_chisquare, draw_normal
 from structured_bandits.environments.world import World, checked_vector
 from structured_bandits.protocol import Paid
 

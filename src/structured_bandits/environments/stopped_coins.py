@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.base.draws import draw_exponential, draw_gamma
 from structured_bandits.compilable import compilable
-from structured_bandits.draws import draw_exponential, draw_gamma
 from structured_bandits.protocol import Stop
 
 FEW = 8  # throws that are drawn fastest one by one

@@ -8,6 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from structured_bandits.base.extras import needs
+from structured_bandits.base.progress import with_bar
+from structured_bandits.base.text_tables import printable
+from structured_bandits.base.writing import check_files, safe_name, sweep_unfinished
 from structured_bandits.experiments.compile_ahead import compiling_ahead
 from structured_bandits.experiments.saved_runs import (
     RunOptions,
@@ -17,8 +21,6 @@ from structured_bandits.experiments.saved_runs import (
     strangers,
 )
 from structured_bandits.experiments.settings import Experiment
-from structured_bandits.extras import needs
-from structured_bandits.progress import with_bar
 from structured_bandits.report.figures import (
     draw_figure,
     figure_files,
@@ -32,8 +34,6 @@ from structured_bandits.report.page import Page, check_page, write_page
 from structured_bandits.report.verdicts import Shown, ShownProblem
 from structured_bandits.simulation.regret_table import regret_table
 from structured_bandits.simulation.result import Result
-from structured_bandits.text_tables import printable
-from structured_bandits.writing import check_files, safe_name, sweep_unfinished
 
 Say = Callable[[str], None]
 Results = dict[tuple[str, str], Result | None]  # by experiment and preset; None: nothing to play

@@ -17,14 +17,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from structured_bandits.base.sources import SOURCES_HASH
+from structured_bandits.base.writing import make_folder, safe_name, spelled
 from structured_bandits.errors import FileFormatError, MeansOutsideUnitIntervalWarning
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.experiments.worlds import Problem, RandomProblems
 from structured_bandits.simulation.result import Result, load_result
 from structured_bandits.simulation.simulate import simulate, simulate_random, version_of
 from structured_bandits.simulation.workers import core_count
-from structured_bandits.sources import SOURCES_HASH
-from structured_bandits.writing import make_folder, safe_name, spelled
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from typing import Any
 
 from numpy.random import default_rng
 
-from structured_bandits.checks import checked_count
+from structured_bandits.base.checks import checked_count
+from structured_bandits.base.input_files import check_keys, read_toml
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import (
     FileFormatError,
@@ -36,7 +37,6 @@ from structured_bandits.experiments.worlds import (
     read_problem,
     read_rewards,
 )
-from structured_bandits.input_files import check_keys, read_toml
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
 from structured_bandits.simulation.compatibility import check_together

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.checks import checked_above
+from structured_bandits.base.checks import checked_above
+from structured_bandits.base.input_files import check_keys, short_name
 from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.environments.bounded import Bounded
 from structured_bandits.environments.delays import Delayed, GeometricDelay, checked_delay
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.information.truth import true_means
-from structured_bandits.input_files import check_keys, short_name
 from structured_bandits.protocol import WorldLike
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.boxes.structure import BoxStructure

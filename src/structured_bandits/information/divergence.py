@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
+from structured_bandits.base.families import divergence_of
 from structured_bandits.errors import ParameterError
-from structured_bandits.families import divergence_of
 
 #: By which rounding may put a mean outside those of its family, or keep it from their ends, as a share
 #: of their range.

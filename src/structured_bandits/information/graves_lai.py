@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import checked_above
+from structured_bandits.base.checks import checked_above
 from structured_bandits.information.confusing_sets import (
     ConfusingSet,
     RegionSet,

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import checked_above
+from structured_bandits.base.checks import checked_above
 from structured_bandits.errors import ParameterError
 from structured_bandits.information.graves_lai import LowerBound
 from structured_bandits.information.truth import Truth

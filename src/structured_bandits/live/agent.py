@@ -20,7 +20,8 @@ from zlib import crc32
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.checks import checked_count
+from structured_bandits.base.checks import checked_count
+from structured_bandits.base.writing import write_whole
 from structured_bandits.errors import (
     DecisionError,
     FileFormatError,
@@ -67,7 +68,6 @@ from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
 from structured_bandits.structures.base import counting, index_of
-from structured_bandits.writing import write_whole
 
 SPAWN_KEY = (crc32(b"agent"),)  # of an agent's stream of random numbers
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.checks import checked_count, checked_number
+from structured_bandits.base.checks import checked_count, checked_number
 from structured_bandits.errors import FileFormatError, ParameterError, RewardError
 from structured_bandits.live.results import Range, check_square, check_sum, checked_reward
 from structured_bandits.protocol import Outcome

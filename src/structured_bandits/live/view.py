@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from structured_bandits.base.text_tables import interval, number, printable, table_html, table_text
 from structured_bandits.live.bounds import MISS, own_widths
 from structured_bandits.live.words import chance, counted, cut, fitting_words, likely_words
 from structured_bandits.policies.guarded import NOT_RUNG, alarm_of
-from structured_bandits.text_tables import interval, number, printable, table_html, table_text
 
 if TYPE_CHECKING:
     from structured_bandits.live.agent import Agent

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from structured_bandits.base.text_tables import interval, number, printable
 from structured_bandits.live.likely import LikelyModel
 from structured_bandits.structures.base import Structure, labels_of, shortened
 from structured_bandits.structures.boxes.structure import BoxStructure
@@ -12,7 +13,6 @@ from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.product import ProductStructure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
-from structured_bandits.text_tables import interval, number, printable
 
 LONGEST_NAME = 40  # in a sentence
 MOST = 8  # names in a sentence

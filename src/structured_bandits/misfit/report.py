@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.checks import checked_probability
+from structured_bandits.base.checks import checked_probability
+from structured_bandits.base.text_tables import number
 from structured_bandits.misfit.e_value import MisfitTest, e_value_of, fresh_look_memory, look_at
 from structured_bandits.misfit.max_likelihood import NOBODY, Likeliest
 from structured_bandits.misfit.schedule import Watching
 from structured_bandits.structures.base import Structure
-from structured_bandits.text_tables import number
 
 LEVEL = 0.01  # at which a structure is called refuted, unless somebody says otherwise
 SMALLEST_LEVEL = 0.0001  # that is told; a p-value below it is as good as 0 and yet not 0

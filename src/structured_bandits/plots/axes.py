@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.plots import styles
 from structured_bandits.plots.axes import lay_out
 from structured_bandits.plots.labels import all_named, legend_label, named, text_size

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.plots import styles
 from structured_bandits.plots.axes import lay_out
 from structured_bandits.plots.labels import all_named, name_ticks, named, text_size

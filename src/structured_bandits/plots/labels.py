@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from structured_bandits.base.text_tables import printable
 from structured_bandits.structures.base import labels_of
-from structured_bandits.text_tables import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

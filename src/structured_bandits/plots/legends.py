@@ -6,7 +6,7 @@ import textwrap
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.plots.axes import lay_out, make_room, room
 from structured_bandits.plots.labels import UNSEEN, text_size
 from structured_bandits.plots.styles import SCREEN, Style

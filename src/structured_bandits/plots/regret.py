@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.plots import styles
 from structured_bandits.plots.axes import fresh_axes
 from structured_bandits.plots.labels import NUMBERS, legend_label, plain_all, text_size

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.plots import styles
 from structured_bandits.plots.labels import plain
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import ParameterError
-from structured_bandits.extras import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.checks import checked_above, checked_at_least
+from structured_bandits.base.checks import checked_above, checked_at_least
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget

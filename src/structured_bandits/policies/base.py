@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.checks import (
+from structured_bandits.base.checks import (
     LARGEST,
     SMALLEST,
     checked_above,

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.checks import LARGEST, checked_number, numbers
+from structured_bandits.base.checks import LARGEST, checked_number, numbers
+from structured_bandits.base.draws import draw_normal
 from structured_bandits.compilable import compilable
-from structured_bandits.draws import draw_normal
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.base import Rewards, checked_scale

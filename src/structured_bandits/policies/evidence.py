@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import checked_weights
+from structured_bandits.base.checks import checked_weights
 from structured_bandits.policies.base import Rewards
 from structured_bandits.structures.base import Structure
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.checks import parameters_of
+from structured_bandits.base.checks import parameters_of
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.streaks import Streak
 from structured_bandits.protocol import Now

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.checks import checked_count
+from structured_bandits.base.checks import checked_count
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.policies.base import StreakPolicy

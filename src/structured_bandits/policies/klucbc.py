@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.checks import checked_at_least
+from structured_bandits.base.checks import checked_at_least
 from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.planning.kl_leads import Growth, budget_at
 from structured_bandits.planning.streaks import Streak

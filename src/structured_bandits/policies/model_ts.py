@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.checks import checked_above
+from structured_bandits.base.checks import checked_above
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.posterior_draws import PlanMemory, Sampling, fresh_plan_memory

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.checks import checked_at_least
+from structured_bandits.base.checks import checked_at_least
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.corners import Reach, stopping_streak
 from structured_bandits.planning.indices import CLOSE, SPREAD, Front, front_of

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Flags, Ints
-from structured_bandits.checks import checked_at_least, checked_count
+from structured_bandits.base.checks import checked_at_least, checked_count
 from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.policies.base import (

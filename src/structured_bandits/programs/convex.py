@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.extras import needs
 from structured_bandits.programs.linear import (
     INFINITE,
     PROGRAMS,

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.extras import needs
 
 # Leads and slacks must exceed this to count as positive, and means closer than this are equal. It is
 # absolute: rewards are taken to be of order one.

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from structured_bandits.protocol import PolicyLike
-from structured_bandits.simulation.result import Result
-from structured_bandits.structures.base import labels_of
-from structured_bandits.structures.no_choice import no_choice
-from structured_bandits.text_tables import (
+from structured_bandits.base.text_tables import (
     bound_text,
     few,
     number,
@@ -18,6 +14,10 @@ from structured_bandits.text_tables import (
     rewards_text,
     table_text,
 )
+from structured_bandits.protocol import PolicyLike
+from structured_bandits.simulation.result import Result
+from structured_bandits.structures.base import labels_of
+from structured_bandits.structures.no_choice import no_choice
 from structured_bandits.theory.analysis import Analysis
 
 MOST_ARMS = 30  # rows of the table of arms

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
+from structured_bandits.base.writing import write_whole
 from structured_bandits.plots.pulls import draw_pulls, pull_counts, pulls_size
 from structured_bandits.plots.regret import draw_regret, regret_curves, regret_size
 from structured_bandits.plots.structure_figure import draw_structure, figure_size
@@ -15,7 +16,6 @@ from structured_bandits.report.verdicts import Shown
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.analysis import analyse
-from structured_bandits.writing import write_whole
 
 NARROW, FEW_ARMS = 6.0, 6  # inches; arms that fit into them
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from structured_bandits.structures.no_choice import no_choice
-from structured_bandits.text_tables import (
+from structured_bandits.base.text_tables import (
     bound_text,
     few,
     number,
@@ -16,6 +15,7 @@ from structured_bandits.text_tables import (
     table_html,
     table_text,
 )
+from structured_bandits.structures.no_choice import no_choice
 from structured_bandits.theory.overview import Overview
 
 MOST_ROWS = 30  # of the table in a text

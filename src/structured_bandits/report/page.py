@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from structured_bandits import text_tables
+from structured_bandits.base import text_tables
+from structured_bandits.base.text_tables import without_controls
+from structured_bandits.base.writing import safe_name, write_whole
 from structured_bandits.errors import FileFormatError, OutputError
 from structured_bandits.policies.reading import READINGS
 from structured_bandits.report.verdicts import (
@@ -26,8 +28,6 @@ from structured_bandits.report.verdicts import (
 from structured_bandits.simulation.regret_table import notes_on
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
-from structured_bandits.text_tables import without_controls
-from structured_bandits.writing import safe_name, write_whole
 
 GENERATOR = '<meta name="generator" content="structured-bandits">'
 READING_NAMES = {"/".join(reading): name for name, reading in READINGS.items()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from structured_bandits.base.text_tables import number
+from structured_bandits.base.writing import make_folder, write_whole
 from structured_bandits.plots.small_multiples import (
     MOST_PANELS,
     across,
@@ -14,8 +16,6 @@ from structured_bandits.plots.small_multiples import (
 )
 from structured_bandits.report.figures import inline_svg, save_figure, svg_text
 from structured_bandits.report.page import facts_html, table_html, text_html, whole_page
-from structured_bandits.text_tables import number
-from structured_bandits.writing import make_folder, write_whole
 
 if TYPE_CHECKING:
     import pandas

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from structured_bandits.arrays import Floats
+from structured_bandits.base.text_tables import paragraph, table_text
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import Structure
-from structured_bandits.text_tables import paragraph, table_text
 
 HOLDS, FAILS, SAME = "holds", "does not hold", "no difference"
 OPEN = "open"  # more runs will decide it

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.service.auth import Role
 from structured_bandits.service.doubled import check_doubled
 from structured_bandits.service.endpoints import (

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from structured_bandits.base.extras import needs
+from structured_bandits.base.writing import make_folder, write_whole
 from structured_bandits.errors import OutputError
-from structured_bandits.extras import needs
 from structured_bandits.service.events import Event, damages, first_link
 from structured_bandits.service.store import (
     ARCHIVED,
@@ -22,7 +23,6 @@ from structured_bandits.service.store import (
     VersionRow,
     all_events,
 )
-from structured_bandits.writing import make_folder, write_whole
 
 
 def archive(store: Store, folder: Path) -> list[Path]:

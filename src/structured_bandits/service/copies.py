@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from structured_bandits.base.writing import check_file
 from structured_bandits.errors import OutputError, ParameterError
 from structured_bandits.service.accounting import results_of_life
 from structured_bandits.service.checking import check_store, exit_code
@@ -15,7 +16,6 @@ from structured_bandits.service.owner import Owner
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import DamagedError, Store, StoreError
 from structured_bandits.wire import NewVersion
-from structured_bandits.writing import check_file
 
 
 def back_up(store: Store, target: Path) -> int:

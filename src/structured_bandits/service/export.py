@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
+from structured_bandits.base.extras import needs
+from structured_bandits.base.writing import write_whole
 from structured_bandits.errors import ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.service import events as kinds
 from structured_bandits.service.choosing import choices_of, wanted_of
 from structured_bandits.service.events import Event, public_id
 from structured_bandits.service.served import spec_of
 from structured_bandits.service.store import ARCHIVED, Store, VersionRow, all_events
-from structured_bandits.writing import write_whole
 
 COLUMNS = (
     "experiment",

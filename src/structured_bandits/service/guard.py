@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.service.auth import Role, Token, Tokens, allowed
 from structured_bandits.service.hosts import Hosts, Proxies, same_origin
 from structured_bandits.service.problems import (

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from structured_bandits.base.input_files import check_keys, read_toml
 from structured_bandits.errors import FileFormatError, StructuredBanditsError
-from structured_bandits.input_files import check_keys, read_toml
 from structured_bandits.structures.base import Structure, are_indices
 from structured_bandits.structures.files.load import load_structure
 from structured_bandits.structures.files.toml import OF_FILE, build_structure

@@ -15,9 +15,9 @@ import re
 import time
 from collections.abc import Callable
 
-from structured_bandits.checks import checked_count
+from structured_bandits.base.checks import checked_count
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.service.guard import Caller, caller_of
 from structured_bandits.service.problems import (
     HttpProblem,

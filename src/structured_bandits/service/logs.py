@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any, TextIO
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 
 with needs("The service", extra="serve"):
     from starlette.types import Scope

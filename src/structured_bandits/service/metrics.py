@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 
 with needs("The service", extra="serve"):
     from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector

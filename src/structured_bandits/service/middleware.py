@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.service.auth import Tokens
 from structured_bandits.service.guard import Guard
 from structured_bandits.service.hosts import Hosts, Proxies

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 
 with needs("The service", extra="serve"):
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.service import postgres_statements as pg
 from structured_bandits.service import seal
 from structured_bandits.service import statements as sql

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, NoReturn
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.service.store import ContradictionError, StoreError
 
 with needs("A store in PostgreSQL", extra="postgres"):

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import msgspec
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import (
     DecisionError,
     FileFormatError,
@@ -22,7 +23,6 @@ from structured_bandits.errors import (
     StructuredBanditsError,
     StructureError,
 )
-from structured_bandits.extras import needs
 from structured_bandits.service.store import StoreError
 from structured_bandits.wire import Problem
 

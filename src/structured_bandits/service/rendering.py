@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 
 with needs("The service", extra="serve"):
     import jinja2

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import structured_bandits
+from structured_bandits.base.sources import SOURCES_HASH
 from structured_bandits.errors import FileFormatError
 from structured_bandits.service import events as kinds
 from structured_bandits.service.events import Damage, Event, damages, first_link
@@ -31,7 +32,6 @@ from structured_bandits.service.store import (
     VersionRow,
     all_events,
 )
-from structured_bandits.sources import SOURCES_HASH
 
 
 def code_here() -> dict[str, str]:

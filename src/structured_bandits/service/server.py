@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import MissingExtraError, ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.service.api import application, require
 from structured_bandits.service.explorer.routes import Frame, explorer_routes
 from structured_bandits.service.for_pages import OwnerForPages

@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from structured_bandits.checks import checked_count, checked_probability
+from structured_bandits.base.checks import checked_count, checked_probability
+from structured_bandits.base.input_files import check_keys, read_toml
 from structured_bandits.errors import (
     FileFormatError,
     MeansOutsideUnitIntervalWarning,
@@ -24,7 +25,6 @@ from structured_bandits.errors import (
     StructuredBanditsError,
 )
 from structured_bandits.experiments.policies import build_policy, keys_of
-from structured_bandits.input_files import check_keys, read_toml
 from structured_bandits.live.logs import read_log
 from structured_bandits.live.results import checked_reward
 from structured_bandits.live.serving import ORDERS

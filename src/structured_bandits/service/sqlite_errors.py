@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from structured_bandits.base.writing import reason_of
 from structured_bandits.service.store import StoreError
-from structured_bandits.writing import reason_of
 
 LEAVE = "SQLite needs leave to make files beside it: ask its owner, or for a backup"
 ROOM = "if the disk is full, make room, or name another place"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.service.guard import SECURITY_HEADERS
 from structured_bandits.service.logs import begin_request, log, log_error
 from structured_bandits.service.metrics import Metrics

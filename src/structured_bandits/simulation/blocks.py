@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation import engine as python_engine

@@ -32,8 +32,10 @@ from numba.core.cpu import CPUTargetOptions
 from numba.core.environment import lookup_environment
 from numba.extending import intrinsic, overload, overload_method
 
+from structured_bandits.base.draws import DRAWS, addresses
+from structured_bandits.base.progress import note_compilation
+from structured_bandits.base.sources import SOURCES_HASH
 from structured_bandits.compilable import CHOICES, COMPILABLE, COMPILED_AS, do_nothing
-from structured_bandits.draws import DRAWS, addresses
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.misfit.max_likelihood import Models
 from structured_bandits.planning.corners import ConvexCondition
@@ -44,7 +46,6 @@ from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.streaks import StreakLike
 from structured_bandits.policies.guarded import alarm_of
 from structured_bandits.policies.guides import Guide
-from structured_bandits.progress import note_compilation
 from structured_bandits.protocol import (
     CountingWorld,
     InOrder,
@@ -61,7 +62,6 @@ from structured_bandits.simulation.generator import RunStarts, set_generator
 from structured_bandits.simulation.linking import waiting_library
 from structured_bandits.simulation.numpys_draws import PREFIX, Numba, calling
 from structured_bandits.simulation.opening import is_ours
-from structured_bandits.sources import SOURCES_HASH
 from structured_bandits.structures.questions import (
     Cells,
     CompetitiveCells,
@@ -297,7 +297,7 @@ def _say_uncached() -> None:
 
 def _forget_older(folder: Path, stamp: str) -> None:
     """Remove the cache files that other sources left behind; they would pile up over edits."""
-    note = folder / "structured_bandits.sources"
+    note = folder / "structured_bandits.base.sources"
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         if not note.exists() or note.read_text() != stamp:

@@ -1,4 +1,4 @@
-"""How compiled code calls what NumPy's library draws (`structured_bandits.draws`).
+"""How compiled code calls what NumPy's library draws (`structured_bandits.base.draws`).
 
 A cached engine knows these functions by name only, so each process says first where it has them. What is
 used of Numba comes as an argument: this module needs none.

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.extras import needs
+from structured_bandits.base.writing import write_whole
 from structured_bandits.errors import FileFormatError, HorizonWarning, ParameterError, warn_user
-from structured_bandits.extras import needs
 from structured_bandits.policies.horizons import beyond_horizon
-from structured_bandits.writing import write_whole
 
 if TYPE_CHECKING:
     import pandas

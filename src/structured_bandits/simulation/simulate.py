@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.checks import checked_count
+from structured_bandits.base.checks import checked_count
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import Policy
 from structured_bandits.policies.guarded import Guarded

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Ints
+from structured_bandits.base.progress import doing, progress_bar
 from structured_bandits.errors import ParameterError
-from structured_bandits.progress import doing, progress_bar
 from structured_bandits.simulation.blocks import Block, play_block
 from structured_bandits.simulation.cases import Case, Setting
 from structured_bandits.simulation.portions import Portions, spread

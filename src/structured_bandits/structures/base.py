@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import checked_range, first_without_number
+from structured_bandits.base.checks import checked_range, first_without_number
+from structured_bandits.base.text_tables import table_html
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError, warn_user
 from structured_bandits.planning.confidence import Box
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.questions import Cells, Distances
 from structured_bandits.structures.reward_ranges import UNIT, Range
-from structured_bandits.text_tables import table_html
 
 
 class Structure(ABC):

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from structured_bandits.base.extras import needs
+from structured_bandits.base.text_tables import number
 from structured_bandits.errors import MissingExtraError
-from structured_bandits.extras import needs
 from structured_bandits.information.graves_lai import cheapest_allocation
 from structured_bandits.information.truth import Truth
-from structured_bandits.text_tables import number
 from structured_bandits.theory.classes import outside_constant_regret, outside_worst_case
 
 Check = tuple[bool, str]  # a condition, and what to say if it fails

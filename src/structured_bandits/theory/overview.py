@@ -6,15 +6,20 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from structured_bandits.checks import checked_above, checked_at_least, checked_count, checked_range
+from structured_bandits.base.checks import (
+    checked_above,
+    checked_at_least,
+    checked_count,
+    checked_range,
+)
+from structured_bandits.base.extras import needs
+from structured_bandits.base.families import divergence_of
+from structured_bandits.base.progress import progress_bar
 from structured_bandits.errors import ParameterError
-from structured_bandits.extras import needs
-from structured_bandits.families import divergence_of
 from structured_bandits.information.divergence import Information
 from structured_bandits.information.graves_lai import cheapest_refutation
 from structured_bandits.information.truth import Truth, truth_of
 from structured_bandits.planning.confidence import width_budget
-from structured_bandits.progress import progress_bar
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import NOWHERE, Confusing, Nearest
 from structured_bandits.theory.lower_bounds import largest_regret

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.information.truth import Truth
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.planning.intervals import Chernoff

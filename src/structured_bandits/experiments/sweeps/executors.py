@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from multiprocessing import connection
 from typing import Any, NamedTuple
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.simulation.workers import core_count
 
 LOCAL = "local"

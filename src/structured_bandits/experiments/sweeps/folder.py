@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from structured_bandits.base.writing import make_folder
 from structured_bandits.errors import FileFormatError, OutputError
 from structured_bandits.experiments.sweeps.grid import SweepGrid
 from structured_bandits.simulation.result import TABLES, Result, load_result
-from structured_bandits.writing import make_folder
 
 FORMAT = 1
 MANIFEST = "sweep.json"

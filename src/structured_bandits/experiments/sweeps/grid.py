@@ -17,7 +17,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from structured_bandits.checks import checked_count
+from structured_bandits.base.checks import checked_count
+from structured_bandits.base.input_files import check_keys
 from structured_bandits.errors import FileFormatError
 from structured_bandits.experiments.policies import keys_of
 from structured_bandits.experiments.saved_runs import RunOptions, key
@@ -29,7 +30,6 @@ from structured_bandits.experiments.settings import (
     read_content,
 )
 from structured_bandits.experiments.worlds import NamedStructures
-from structured_bandits.input_files import check_keys
 from structured_bandits.policies.base import POLICIES
 
 CHECKPOINTS = 20  # of a point, unless the file says otherwise: there are many points

@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import FileFormatError, ParameterError
 from structured_bandits.experiments.sweeps.folder import load_runs, part_path, read_manifest
-from structured_bandits.extras import needs
 from structured_bandits.simulation.result import Result
 
 if TYPE_CHECKING:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structured_bandits.checks import checked_count
+from structured_bandits.base.checks import checked_count
+from structured_bandits.base.progress import progress_bar, with_bar
+from structured_bandits.base.writing import check_files, make_folder, sweep_unfinished, write_whole
 from structured_bandits.errors import OutputError, ParameterError
 from structured_bandits.experiments.sweeps.executors import Crew, cluster, is_loss, processes
 from structured_bandits.experiments.sweeps.folder import (
@@ -25,9 +27,7 @@ from structured_bandits.experiments.sweeps.folder import (
 from structured_bandits.experiments.sweeps.grid import SweepGrid
 from structured_bandits.experiments.sweeps.scheduler import Schedule
 from structured_bandits.experiments.sweeps.tasks import PointRuns, Task, TimedRuns, play_task
-from structured_bandits.progress import progress_bar, with_bar
 from structured_bandits.simulation.workers import check_executor, slots_of, submit_to
-from structured_bandits.writing import check_files, make_folder, sweep_unfinished, write_whole
 
 LOSSES = 5  # of all workers in a row, with nothing played, until the sweep gives up
 PAUSE = 2.0  # seconds before another try

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from structured_bandits.base.sources import SOURCES_HASH
 from structured_bandits.errors import MissingExtraError, OutputError, StructuredBanditsError
 from structured_bandits.experiments.own_policies import load_code
 from structured_bandits.experiments.policies import own_code
@@ -22,7 +23,6 @@ from structured_bandits.experiments.saved_runs import RunOptions, compile_for, p
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.experiments.sweeps.folder import MANIFEST, part_path, save_part
 from structured_bandits.experiments.sweeps.grid import Point
-from structured_bandits.sources import SOURCES_HASH
 
 _compiled: set[tuple[str, ...]] = set()  # what this process has compiled
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from structured_bandits import wire
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.checks import checked_count
+from structured_bandits.base.checks import checked_count
 from structured_bandits.errors import (
     DecisionError,
     ParameterError,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from structured_bandits import wire
-from structured_bandits.checks import checked_above, checked_count
+from structured_bandits.base.checks import checked_above, checked_count
 from structured_bandits.errors import ParameterError, ServiceError
 from structured_bandits.live.remote.address import checked_address
 from structured_bandits.live.remote.connections import Connections, Request

@@ -9,10 +9,10 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
+from structured_bandits.base.text_tables import number
 from structured_bandits.service.scale import Scale
 from structured_bandits.structures.curves.structure import CurveStructure
-from structured_bandits.text_tables import number
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup

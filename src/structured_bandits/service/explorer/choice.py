@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from structured_bandits.base.text_tables import printable
 from structured_bandits.errors import ParameterError
 from structured_bandits.service.explorer.models import listed, read_model, spelt
 from structured_bandits.structures.base import Structure
-from structured_bandits.text_tables import printable
 
 HORIZON = 10_000
 LONGEST = 10**12  # horizon

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.files.load import load_structure
 
@@ -56,9 +56,9 @@ def explore(file: Path, out: Path | None, horizon: int, port: int, no_browser: b
 
 
 def _write(structure: Structure, file: Path, horizon: int, out: Path) -> None:
+    from structured_bandits.base.writing import check_file, write_whole
     from structured_bandits.report.page import check_page
     from structured_bandits.service.explorer.whole_file import whole_file
-    from structured_bandits.writing import check_file, write_whole
 
     check_page(out)
     check_file(out)

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structured_bandits.base.text_tables import number
 from structured_bandits.service.explorer import charts
 from structured_bandits.service.explorer.choice import Choice
 from structured_bandits.service.explorer.models import means_of, spelt
 from structured_bandits.service.explorer.view import View
 from structured_bandits.service.scale import Scale
 from structured_bandits.structures.curves.structure import CurveStructure
-from structured_bandits.text_tables import number
 
 MOST_ROWS = 200  # models of a page of the map
 MOST_ARMS = 60  # columns of the map

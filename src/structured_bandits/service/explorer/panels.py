@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from structured_bandits.base.extras import needs
+from structured_bandits.base.text_tables import bound_text, few, number
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.extras import needs
 from structured_bandits.report.analysis_report import lower_text, regret_text
 from structured_bandits.service.explorer import charts
 from structured_bandits.service.explorer.apart import ODDS
@@ -25,7 +26,6 @@ from structured_bandits.service.explorer.what_if import MOST_PULLS
 from structured_bandits.service.scale import Scale
 from structured_bandits.service.spec import LEVEL
 from structured_bandits.structures.base import labels_of
-from structured_bandits.text_tables import bound_text, few, number
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup

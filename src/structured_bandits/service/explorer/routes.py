@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import MissingExtraError, StructuredBanditsError
-from structured_bandits.extras import needs
 from structured_bandits.service.explorer.about import about_text, notices
 from structured_bandits.service.explorer.choice import (
     BETAS,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
+from structured_bandits.base.text_tables import without_controls
 from structured_bandits.service.explorer.choice import Choice
 from structured_bandits.service.explorer.explorer import Explorer
 from structured_bandits.service.explorer.models import label_of
 from structured_bandits.service.rendering import rendered
-from structured_bandits.text_tables import without_controls
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup

@@ -9,8 +9,9 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from structured_bandits.base.extras import needs
+from structured_bandits.base.text_tables import number
 from structured_bandits.errors import ParameterError
-from structured_bandits.extras import needs
 from structured_bandits.report.page import GENERATOR
 from structured_bandits.service.explorer.about import about_text, notices
 from structured_bandits.service.explorer.choice import Choice, mean_limits, mean_span
@@ -21,7 +22,6 @@ from structured_bandits.service.explorer.view import View, filled
 from structured_bandits.service.explorer.what_if import what_if
 from structured_bandits.service.rendering import PACKAGE
 from structured_bandits.structures.base import Structure
-from structured_bandits.text_tables import number
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup

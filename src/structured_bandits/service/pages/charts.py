@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
+from structured_bandits.base.text_tables import number
 from structured_bandits.service.scale import Scale
-from structured_bandits.text_tables import number
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup

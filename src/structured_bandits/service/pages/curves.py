@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
+from structured_bandits.base.text_tables import number
 from structured_bandits.service.pages.charts import Line, line_chart
 from structured_bandits.service.pages.words import figure, of_total, place_in_time
-from structured_bandits.text_tables import number
 from structured_bandits.wire import HistoryPoint, State
 
 with needs("The service", extra="serve"):

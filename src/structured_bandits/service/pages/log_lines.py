@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from structured_bandits.base.text_tables import number
 from structured_bandits.live.words import counted, cut
 from structured_bandits.service import events
 from structured_bandits.service.events import Event
-from structured_bandits.text_tables import number
 
 LONGEST_NAME = 40  # of an arm
 

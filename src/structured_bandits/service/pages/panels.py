@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from structured_bandits.extras import needs
+from structured_bandits.base.extras import needs
+from structured_bandits.base.text_tables import number
 from structured_bandits.live.words import chance
 from structured_bandits.service.pages.charts import interval_bar, scale_of, stacked_bar
 from structured_bandits.service.pages.words import DAY, of_total
 from structured_bandits.service.scale import Scale
-from structured_bandits.text_tables import number
 from structured_bandits.wire import ArmView, MisfitView, Side, State
 
 with needs("The service", extra="serve"):

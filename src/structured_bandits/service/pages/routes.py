@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qs, quote
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.extras import needs
 from structured_bandits.service.guard import caller_of, session_cookie
 from structured_bandits.service.pages.owner import PagesOwner
 from structured_bandits.service.pages.panels import etag

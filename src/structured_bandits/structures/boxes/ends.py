@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import numbers
+from structured_bandits.base.checks import numbers
 from structured_bandits.errors import StructureError
 
 DECIMALS = 12  # that ends keep, so that 0.7 - 0.2 is 0.5 and arms that can only tie do only tie

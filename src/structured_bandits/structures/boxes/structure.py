@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.base.text_tables import number
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box
 from structured_bandits.planning.fits import ModelFit, squares_of
@@ -24,7 +25,6 @@ from structured_bandits.structures.polyhedral.polytope import Polytope, means_wi
 from structured_bandits.structures.polyhedral.structure import Place
 from structured_bandits.structures.questions import Distances
 from structured_bandits.structures.reward_ranges import Range
-from structured_bandits.text_tables import number
 
 
 class BoxStructure(Structure):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import numbers
+from structured_bandits.base.checks import numbers
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.builders.memory_limits import check_pieces

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import (
+from structured_bandits.base.checks import (
     checked_at_least,
     checked_count,
     checked_number,

@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.checks import checked_weights
+from structured_bandits.base.checks import checked_weights
+from structured_bandits.base.text_tables import number
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box
 from structured_bandits.structures.base import Structure, bytes_of, checked_means, warn_if_outside
@@ -27,7 +28,6 @@ from structured_bandits.structures.curves.envelope import envelope
 from structured_bandits.structures.polyhedral.polytope import Polytope, point, segment
 from structured_bandits.structures.questions import ModelLines
 from structured_bandits.structures.reward_ranges import Range
-from structured_bandits.text_tables import number
 
 Closed = Literal["left", "right", "both", "neither"]
 

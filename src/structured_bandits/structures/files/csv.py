@@ -7,9 +7,9 @@ import math
 import os
 from typing import Any
 
-from structured_bandits.checks import checked_range
+from structured_bandits.base.checks import checked_range
+from structured_bandits.base.input_files import file_id
 from structured_bandits.errors import FileFormatError
-from structured_bandits.input_files import file_id
 from structured_bandits.structures.reward_ranges import UNIT, Range
 
 MARKS = ("", "model")  # what a header may have above the names of models

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from structured_bandits.base.input_files import FileId, file_id, toml_of
 from structured_bandits.errors import FileFormatError, ParameterError, StructureError
-from structured_bandits.input_files import FileId, file_id, toml_of
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.files.toml import ReadFile, build_structure, curve_piece

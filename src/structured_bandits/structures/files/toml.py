@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from structured_bandits.base.input_files import check_keys, short_name
 from structured_bandits.errors import FileFormatError, MissingExtraError, StructuredBanditsError
-from structured_bandits.input_files import check_keys, short_name
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.builders.combine import (
     Constraint,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import checked_weights
+from structured_bandits.base.checks import checked_weights
+from structured_bandits.base.text_tables import number
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box
 from structured_bandits.planning.fits import ModelFit, squares_of
@@ -29,7 +30,6 @@ from structured_bandits.structures.finite.distances import FiniteDistances
 from structured_bandits.structures.polyhedral.polytope import Polytope, point
 from structured_bandits.structures.questions import ModelLines
 from structured_bandits.structures.reward_ranges import Range
-from structured_bandits.text_tables import number
 
 if TYPE_CHECKING:
     import pandas

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.base.text_tables import number
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import index_of
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import Place, PolyhedralStructure
 from structured_bandits.structures.reward_ranges import Range
-from structured_bandits.text_tables import number
 
 SMALLEST_SHARE = 5e-4  # of a row that is named: one of 0.05 % or more
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.checks import first_without_number
+from structured_bandits.base.checks import first_without_number
 from structured_bandits.errors import StructureError
 
 

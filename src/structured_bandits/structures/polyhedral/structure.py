@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.base.text_tables import number
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box
 from structured_bandits.programs.linear import TOLERANCE
@@ -23,7 +24,6 @@ from structured_bandits.structures.polyhedral.difference_cells import (
 from structured_bandits.structures.polyhedral.distances import PolyhedralDistances
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.reward_ranges import Range
-from structured_bandits.text_tables import number
 
 
 @dataclass(frozen=True, order=True)

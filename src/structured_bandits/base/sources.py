@@ -18,4 +18,4 @@ def _hash(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-SOURCES_HASH = _hash(Path(__file__).parent)
+SOURCES_HASH = _hash(Path(__file__).parent.parent)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
+from structured_bandits.base.extras import needs
 from structured_bandits.errors import MissingExtraError
-from structured_bandits.extras import needs
 
 Item = TypeVar("Item")
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.base.text_tables import listed
 from structured_bandits.errors import ParameterError
-from structured_bandits.text_tables import listed
 
 OfMeans = Callable[[Floats, Floats, float], Floats]  # of true means p, other means q, and sigma
 
