@@ -30,8 +30,8 @@ from structured_bandits.experiments.paper.structures import (
     figure1_right,
     random_structure,
 )
-from structured_bandits.information.graves_lai import cheapest_allocation
-from structured_bandits.information.truth import truth_of
+from structured_bandits.theory.graves_lai import cheapest_allocation
+from structured_bandits.theory.truth import truth_of
 
 TOPIC = "field"
 TEN_ARMS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])

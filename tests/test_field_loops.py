@@ -13,8 +13,8 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
-from structured_bandits.information.graves_lai import cheapest_allocation
-from structured_bandits.information.truth import truth_of
+from structured_bandits.theory.graves_lai import cheapest_allocation
+from structured_bandits.theory.truth import truth_of
 
 HORIZON = 1_500
 RIGHT = figure1_right()

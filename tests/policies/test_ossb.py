@@ -21,11 +21,11 @@ from structured_bandits.experiments.paper.structures import (
     figure1_right,
     figure1_right_as_curves,
 )
-from structured_bandits.information.confusing_sets import RegionSet
-from structured_bandits.information.divergence import Information
-from structured_bandits.information.truth import truth_of
 from structured_bandits.planning.confidence import Data
 from structured_bandits.policies import solved_guide
+from structured_bandits.theory.confusing_sets import RegionSet
+from structured_bandits.theory.divergence import Information
+from structured_bandits.theory.truth import truth_of
 
 WAYS = [(True, True), (True, False), (False, True), (False, False)]  # compiled, planning
 RIGHT = figure1_right()

@@ -11,12 +11,7 @@ import structured_bandits
 from structured_bandits.theory.analysis import Analysis
 
 ROOT = Path(structured_bandits.__file__).parent
-ROOMS = sorted(
-    path
-    for folder in ("theory", "information")
-    for path in (ROOT / folder).glob("*.py")
-    if path.stem != "analysis"
-)
+ROOMS = sorted(path for path in (ROOT / "theory").glob("*.py") if path.stem != "analysis")
 
 
 @pytest.mark.parametrize("path", ROOMS, ids=lambda path: f"{path.parent.name}/{path.stem}")

@@ -10,12 +10,12 @@ import numpy as np
 from structured_bandits.advice.options import Options
 from structured_bandits.advice.truths import NamedTruth, Truths, means_text
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.information.graves_lai import cheapest_allocation
-from structured_bandits.information.truth import Truth, truth_of
 from structured_bandits.policies.base import answers
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.structures.base import Structure
+from structured_bandits.theory.graves_lai import cheapest_allocation
+from structured_bandits.theory.truth import Truth, truth_of
 from structured_bandits.theory.upper_bounds import upper_bounds
 
 TOP = 2  # truths for each reason

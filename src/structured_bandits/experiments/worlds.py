@@ -17,13 +17,13 @@ from structured_bandits.environments.bounded import Bounded
 from structured_bandits.environments.delays import Delayed, GeometricDelay, checked_delay
 from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
-from structured_bandits.information.truth import true_means
 from structured_bandits.protocol import WorldLike
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.files.load import reader
 from structured_bandits.structures.files.toml import build_structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
+from structured_bandits.theory.truth import true_means
 
 PlayedWorld = Bernoulli | Bounded | Gaussian
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
-from structured_bandits.information.divergence import Information
-from structured_bandits.information.graves_lai import cheapest_refutation
 from structured_bandits.policies.base import Rewards
 from structured_bandits.policies.evidence import FLOOR
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.questions import Confusing
+from structured_bandits.theory.divergence import Information
+from structured_bandits.theory.graves_lai import cheapest_refutation
 
 TOLERANCE = 1e-9  # means that differ by no more, in units of the range, are equal
 NEGLIGIBLE = 1e-9  # beside the largest of an allocation: what a solver makes of 0

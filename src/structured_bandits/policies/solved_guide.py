@@ -9,8 +9,6 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
-from structured_bandits.information.graves_lai import SLACK, cheapest_allocation
-from structured_bandits.information.truth import truth_of
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import Rewards, cannot_play
@@ -18,6 +16,8 @@ from structured_bandits.policies.guides import Allocation
 from structured_bandits.programs.linear import UnsolvedError
 from structured_bandits.protocol import Now
 from structured_bandits.structures.base import Structure
+from structured_bandits.theory.graves_lai import SLACK, cheapest_allocation
+from structured_bandits.theory.truth import truth_of
 
 NEAR = 1e-4  # by which an allocation may miss what it has to refute, unless it is to be exact
 MOVED = 1e-3  # of a mean, in units of the range: then the allocation is solved anew

@@ -16,14 +16,14 @@ from structured_bandits.base.checks import (
 )
 from structured_bandits.base.text_tables import number
 from structured_bandits.errors import ParameterError, StructureError
-from structured_bandits.information.graves_lai import LowerBound, cheapest_allocation
-from structured_bandits.information.linear_arms import cone_allocation
-from structured_bandits.information.truth import truth_of
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import Model, Nearest
 from structured_bandits.theory.classes import Classes, classify
 from structured_bandits.theory.elimination import Elimination, eliminate
+from structured_bandits.theory.graves_lai import LowerBound, cheapest_allocation
+from structured_bandits.theory.linear_arms import cone_allocation
 from structured_bandits.theory.overview import Overview, overview
+from structured_bandits.theory.truth import truth_of
 
 if TYPE_CHECKING:
     import pandas

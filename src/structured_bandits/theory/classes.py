@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structured_bandits.information.truth import Truth, indicator
 from structured_bandits.theory.elimination import Elimination
+from structured_bandits.theory.truth import Truth, indicator
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.information.truth import Truth, indicator
+from structured_bandits.theory.truth import Truth, indicator
 
 Arms = tuple[int, ...]
 JUST_REACHED = 1.0 - 1e-12  # of a threshold: 0.7 - 0.2 is a half, whatever its last bit says

@@ -13,9 +13,9 @@ from typing import Any
 from structured_bandits.base.extras import needs
 from structured_bandits.base.text_tables import number
 from structured_bandits.errors import MissingExtraError
-from structured_bandits.information.graves_lai import cheapest_allocation
-from structured_bandits.information.truth import Truth
 from structured_bandits.theory.classes import outside_constant_regret, outside_worst_case
+from structured_bandits.theory.graves_lai import cheapest_allocation
+from structured_bandits.theory.truth import Truth
 
 Check = tuple[bool, str]  # a condition, and what to say if it fails
 

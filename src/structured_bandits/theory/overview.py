@@ -16,13 +16,13 @@ from structured_bandits.base.extras import needs
 from structured_bandits.base.families import divergence_of
 from structured_bandits.base.progress import progress_bar
 from structured_bandits.errors import ParameterError
-from structured_bandits.information.divergence import Information
-from structured_bandits.information.graves_lai import cheapest_refutation
-from structured_bandits.information.truth import Truth, truth_of
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import NOWHERE, Confusing, Nearest
+from structured_bandits.theory.divergence import Information
+from structured_bandits.theory.graves_lai import cheapest_refutation
 from structured_bandits.theory.lower_bounds import largest_regret
+from structured_bandits.theory.truth import Truth, truth_of
 
 if TYPE_CHECKING:
     import pandas

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from structured_bandits.base.extras import needs
 from structured_bandits.errors import ParameterError
-from structured_bandits.information.truth import Truth
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.planning.intervals import Chernoff
 from structured_bandits.policies.asae import ASAE
@@ -30,6 +29,7 @@ from structured_bandits.theory.lower_bounds import (
     largest_regret,
     truth_checks,
 )
+from structured_bandits.theory.truth import Truth
 
 if TYPE_CHECKING:
     import pandas

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.information.truth import Truth, truth_of
 from structured_bandits.misfit.batch import e_values
 from structured_bandits.misfit.e_value import MisfitTest
 from structured_bandits.service.explorer.apart import family_of
 from structured_bandits.service.spec import LEVEL
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import NOWHERE, Nearest
+from structured_bandits.theory.truth import Truth, truth_of
 
 MOST_PULLS = 10**9  # of each arm that are looked at
 CLOSE = 50  # the number of pulls is found up to one part in so many

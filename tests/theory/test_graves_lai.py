@@ -7,8 +7,8 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.base.families import divergence_of
-from structured_bandits.information.graves_lai import cheapest_allocation
-from structured_bandits.information.truth import truth_of
+from structured_bandits.theory.graves_lai import cheapest_allocation
+from structured_bandits.theory.truth import truth_of
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "gaussian"])

@@ -8,12 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.information.divergence import Information
 from structured_bandits.programs.convex import least_quadratic
 from structured_bandits.structures.curves.minimax import lowest_maximum
 from structured_bandits.structures.polyhedral.cell import mean_ends
 from structured_bandits.structures.polyhedral.regions import Region
 from structured_bandits.structures.questions import Model
+from structured_bandits.theory.divergence import Information
 
 HALVINGS = 60  # of an interval of models, which exhausts its floats
 INWARD = 1e-9  # how far from an end at which a divergence is infinite: it is a limit of the others

@@ -17,17 +17,17 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.base.checks import checked_above
-from structured_bandits.information.confusing_sets import (
+from structured_bandits.programs.linear import maximise, solved
+from structured_bandits.structures.polyhedral.regions import Region
+from structured_bandits.structures.questions import Confusing, Model
+from structured_bandits.theory.confusing_sets import (
     ConfusingSet,
     RegionSet,
     SegmentSet,
     check_range,
 )
-from structured_bandits.information.divergence import Information
-from structured_bandits.information.truth import Truth
-from structured_bandits.programs.linear import maximise, solved
-from structured_bandits.structures.polyhedral.regions import Region
-from structured_bandits.structures.questions import Confusing, Model
+from structured_bandits.theory.divergence import Information
+from structured_bandits.theory.truth import Truth
 
 SLACK = 1e-8  # by which a constraint may be missed
 SMALL = 1e-9  # cost of a pull beside its gap: among equally cheap allocations, the smallest
@@ -67,7 +67,7 @@ def cheapest_allocation(
     are: confusing models are those that have the estimated mean of the estimated best arm.
 
     >>> from structured_bandits import FiniteStructure
-    >>> from structured_bandits.information.truth import truth_of
+    >>> from structured_bandits.theory.truth import truth_of
     >>> truth = truth_of(FiniteStructure([[0.75, 0.25], [0.75, 1.0]]), [0.75, 0.25])
     >>> bound = cheapest_allocation(truth, "gaussian", sigma=0.75)
     >>> [round(pulls, 6) for pulls in bound.allocation.tolist()], round(bound.constant, 6)
