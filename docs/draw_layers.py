@@ -16,7 +16,7 @@ LAYERS = [
     ["simulation", "live"],
     ["theory.upper_bounds"],
     ["policies", "environments"],
-    ["theory", "misfit"],
+    ["theory", "inference"],
     ["structures"],
     ["planning", "programs"],
     ["the ground: base, arrays, compilable, errors, protocol, records, wire"],

@@ -18,7 +18,7 @@ LAYERS = [
     {"base", "arrays", "compilable", "errors", "protocol", "records", "wire"},
     {"planning", "programs"},
     {"structures"},
-    {"theory", "misfit"},
+    {"theory", "inference"},
     {"policies", "environments"},
     {"theory.upper_bounds"},
     {"simulation", "live"},

@@ -80,12 +80,12 @@ if TYPE_CHECKING:  # what LATER says, for tools that read types
     from structured_bandits.advice.candidates import candidates
     from structured_bandits.experiments.sweeps.loaded import Sweep, load_sweep
     from structured_bandits.experiments.sweeps.sweep import sweep
+    from structured_bandits.inference.misfit.report import Misfit
     from structured_bandits.live.agent import Agent, Decision
     from structured_bandits.live.likely import LikelyModel
     from structured_bandits.live.logs import Learned
     from structured_bandits.live.remote.agent import RemoteAgent
     from structured_bandits.live.remote.decision import RemoteDecision
-    from structured_bandits.misfit.report import Misfit
     from structured_bandits.theory.analysis import Analysis, analyse
     from structured_bandits.theory.overview import Overview, overview
 
@@ -106,7 +106,7 @@ LATER = {  # what a simulation does without: a third of the time that the packag
     "Learned": "live.logs",
     "RemoteAgent": "live.remote.agent",
     "RemoteDecision": "live.remote.decision",
-    "Misfit": "misfit.report",
+    "Misfit": "inference.misfit.report",
     "Analysis": "theory.analysis",
     "analyse": "theory.analysis",
     "Overview": "theory.overview",

@@ -10,7 +10,7 @@ from support.explorer_cases import CURVE, FOUR, SHOP, STRUCTURES
 
 import structured_bandits as sb
 from structured_bandits.errors import ParameterError, StructureError
-from structured_bandits.misfit.batch import e_values
+from structured_bandits.inference.misfit.batch import e_values
 from structured_bandits.service.explorer.apart import telling_arms
 from structured_bandits.service.explorer.choice import Choice, query_of, read_choice
 from structured_bandits.service.explorer.explorer import Explorer

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.misfit.batch import e_values
-from structured_bandits.misfit.build import misfit_test
+from structured_bandits.inference.misfit.batch import e_values
+from structured_bandits.inference.misfit.build import misfit_test
 from structured_bandits.simulation import cases
 from structured_bandits.simulation.cases import Draw, Drawn, Setting, draw_rng, drawn_together
 

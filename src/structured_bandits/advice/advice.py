@@ -12,7 +12,7 @@ from structured_bandits.advice.candidate_rows import TIED, records_of
 from structured_bandits.advice.candidates import BLIND
 from structured_bandits.advice.race import Race
 from structured_bandits.advice.sentences import words_of
-from structured_bandits.misfit.report import Misfit
+from structured_bandits.inference.misfit.report import Misfit
 from structured_bandits.simulation.simulate import versions_of
 from structured_bandits.structures.no_choice import only_best_arm
 

@@ -30,6 +30,8 @@ from structured_bandits.errors import (
     RewardError,
     warn_user,
 )
+from structured_bandits.inference.misfit.report import Misfit
+from structured_bandits.inference.misfit.schedule import watching_of
 from structured_bandits.live.ahead import LookAhead, assumed_results, note_away, plan_ahead
 from structured_bandits.live.available import allowed_arms
 from structured_bandits.live.bounds import open_box, shown_intervals
@@ -60,8 +62,6 @@ from structured_bandits.live.snapshot import from_snapshot, to_snapshot
 from structured_bandits.live.suspicion import Suspicion
 from structured_bandits.live.transaction import arrays_of, atomic
 from structured_bandits.live.view import describe
-from structured_bandits.misfit.report import Misfit
-from structured_bandits.misfit.schedule import watching_of
 from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon

@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import Any
 
 from structured_bandits.errors import MissingExtraError
-from structured_bandits.misfit.build import misfit_test
-from structured_bandits.misfit.incremental import IncrementalLook
-from structured_bandits.misfit.report import Misfit, misfit_of
-from structured_bandits.misfit.schedule import Watching, await_next_look, settle_pulls
+from structured_bandits.inference.misfit.build import misfit_test
+from structured_bandits.inference.misfit.incremental import IncrementalLook
+from structured_bandits.inference.misfit.report import Misfit, misfit_of
+from structured_bandits.inference.misfit.schedule import Watching, await_next_look, settle_pulls
 from structured_bandits.policies.base import Policy
 from structured_bandits.protocol import Seen
 

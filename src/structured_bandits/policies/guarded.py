@@ -11,9 +11,9 @@ from structured_bandits.arrays import Ints
 from structured_bandits.base.checks import checked_at_least, checked_probability
 from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.errors import ParameterError
-from structured_bandits.misfit.build import misfit_test
-from structured_bandits.misfit.e_value import LookMemory, MisfitTest, fresh_look_memory
-from structured_bandits.misfit.schedule import (
+from structured_bandits.inference.misfit.build import misfit_test
+from structured_bandits.inference.misfit.e_value import LookMemory, MisfitTest, fresh_look_memory
+from structured_bandits.inference.misfit.schedule import (
     Watching,
     check_watching,
     fresh_watching,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from structured_bandits.misfit.build import misfit_test
-from structured_bandits.misfit.e_value import log_e_of_chosen
+from structured_bandits.inference.misfit.build import misfit_test
+from structured_bandits.inference.misfit.e_value import log_e_of_chosen
 from structured_bandits.protocol import Seen
 from structured_bandits.service import events as kinds
 from structured_bandits.service.events import Event

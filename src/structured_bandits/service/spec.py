@@ -25,10 +25,10 @@ from structured_bandits.errors import (
     StructuredBanditsError,
 )
 from structured_bandits.experiments.policies import build_policy, keys_of
+from structured_bandits.inference.misfit.build import misfit_test
 from structured_bandits.live.logs import read_log
 from structured_bandits.live.results import checked_reward
 from structured_bandits.live.serving import ORDERS
-from structured_bandits.misfit.build import misfit_test
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.policies.guarded import usual_fallback
 from structured_bandits.service.inlined import inlined_structure, structure_of

@@ -37,7 +37,7 @@ from structured_bandits.base.progress import note_compilation
 from structured_bandits.base.sources import SOURCES_HASH
 from structured_bandits.compilable import CHOICES, COMPILABLE, COMPILED_AS, do_nothing
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
-from structured_bandits.misfit.max_likelihood import Models
+from structured_bandits.inference.misfit.max_likelihood import Models
 from structured_bandits.planning.corners import ConvexCondition
 from structured_bandits.planning.fits import Fits
 from structured_bandits.planning.intervals import Intervals

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.misfit.batch import e_values, e_values_of_each
-from structured_bandits.misfit.cache import cached_test
-from structured_bandits.misfit.e_value import MisfitTest
+from structured_bandits.inference.misfit.batch import e_values, e_values_of_each
+from structured_bandits.inference.misfit.cache import cached_test
+from structured_bandits.inference.misfit.e_value import MisfitTest
 from structured_bandits.policies.base import Policy
 
 TOGETHER = 1 << 18  # entries of the tables of runs that wait: enough for one look at all to pay

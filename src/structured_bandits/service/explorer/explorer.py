@@ -10,8 +10,8 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
-from structured_bandits.misfit.build import MOST_ENTRIES, misfit_test
-from structured_bandits.misfit.e_value import MisfitTest
+from structured_bandits.inference.misfit.build import MOST_ENTRIES, misfit_test
+from structured_bandits.inference.misfit.e_value import MisfitTest
 from structured_bandits.report.analysis_report import analysis_data
 from structured_bandits.service.explorer.apart import Telling, family_of, telling_arms
 from structured_bandits.service.explorer.choice import Choice

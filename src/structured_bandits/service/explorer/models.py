@@ -15,9 +15,9 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.base.text_tables import number, printable
 from structured_bandits.errors import ParameterError
-from structured_bandits.misfit.build import GRID, models_of_groups
-from structured_bandits.misfit.polytopes import some_models
-from structured_bandits.misfit.reward_likelihood import reward_scale
+from structured_bandits.inference.misfit.build import GRID, models_of_groups
+from structured_bandits.inference.misfit.polytopes import some_models
+from structured_bandits.inference.misfit.reward_likelihood import reward_scale
 from structured_bandits.structures.base import Structure, labels_of
 from structured_bandits.theory.truth import true_means
 

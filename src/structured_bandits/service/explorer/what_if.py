@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.misfit.batch import e_values
-from structured_bandits.misfit.e_value import MisfitTest
+from structured_bandits.inference.misfit.batch import e_values
+from structured_bandits.inference.misfit.e_value import MisfitTest
 from structured_bandits.service.explorer.apart import family_of
 from structured_bandits.service.spec import LEVEL
 from structured_bandits.structures.base import Structure

@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.misfit.alternatives import grid_of
-from structured_bandits.misfit.e_value import MisfitTest
-from structured_bandits.misfit.max_likelihood import BoxModels, GroupModels, LineModels, TableModels
-from structured_bandits.misfit.polytopes import PieceModels, some_models
-from structured_bandits.misfit.reward_likelihood import RewardScale, reward_scale
+from structured_bandits.inference.misfit.alternatives import grid_of
+from structured_bandits.inference.misfit.e_value import MisfitTest
+from structured_bandits.inference.misfit.max_likelihood import (
+    BoxModels,
+    GroupModels,
+    LineModels,
+    TableModels,
+)
+from structured_bandits.inference.misfit.polytopes import PieceModels, some_models
+from structured_bandits.inference.misfit.reward_likelihood import RewardScale, reward_scale
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import ModelLines
 

@@ -12,9 +12,9 @@ from oracles.structures import MP
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_left, random_structure
-from structured_bandits.misfit import batch
-from structured_bandits.misfit.build import GRID, misfit_test, models_on
-from structured_bandits.misfit.e_value import fresh_look_memory, look_at
+from structured_bandits.inference.misfit import batch
+from structured_bandits.inference.misfit.build import GRID, misfit_test, models_on
+from structured_bandits.inference.misfit.e_value import fresh_look_memory, look_at
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::structured_bandits.MeansOutsideUnitIntervalWarning"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import weakref
 from typing import NamedTuple
 
-from structured_bandits.misfit.build import misfit_test
-from structured_bandits.misfit.e_value import MisfitTest
+from structured_bandits.inference.misfit.build import misfit_test
+from structured_bandits.inference.misfit.e_value import MisfitTest
 from structured_bandits.structures.base import Structure
 
 MOST = 256  # tests that are kept

@@ -10,7 +10,11 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
-from structured_bandits.misfit.reward_likelihood import Counts, RewardScale, log_likelihood
+from structured_bandits.inference.misfit.reward_likelihood import (
+    Counts,
+    RewardScale,
+    log_likelihood,
+)
 from structured_bandits.records import Record
 from structured_bandits.structures.base import hash_of
 from structured_bandits.structures.questions import ModelLines

@@ -13,10 +13,10 @@ import math
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.misfit.alternatives import write_own
-from structured_bandits.misfit.e_value import MisfitTest, fresh_look_memory, log_average
-from structured_bandits.misfit.reward_likelihood import Counts, log_mixture, reward_counts
-from structured_bandits.misfit.schedule import (
+from structured_bandits.inference.misfit.alternatives import write_own
+from structured_bandits.inference.misfit.e_value import MisfitTest, fresh_look_memory, log_average
+from structured_bandits.inference.misfit.reward_likelihood import Counts, log_mixture, reward_counts
+from structured_bandits.inference.misfit.schedule import (
     Watching,
     await_next_look,
     known_likelihood,

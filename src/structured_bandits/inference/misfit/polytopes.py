@@ -14,8 +14,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.misfit.max_likelihood import NOBODY, Likeliest, average
-from structured_bandits.misfit.reward_likelihood import Counts, RewardScale, log_likelihood
+from structured_bandits.inference.misfit.max_likelihood import NOBODY, Likeliest, average
+from structured_bandits.inference.misfit.reward_likelihood import (
+    Counts,
+    RewardScale,
+    log_likelihood,
+)
 from structured_bandits.programs.convex import least_quadratic
 from structured_bandits.programs.linear import Solution, dual_bound, maximise
 from structured_bandits.structures.base import hash_of

@@ -17,15 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.misfit.e_value import MisfitTest
-from structured_bandits.misfit.max_likelihood import (
+from structured_bandits.inference.misfit.e_value import MisfitTest
+from structured_bandits.inference.misfit.max_likelihood import (
     SLACK,
     BoxModels,
     GroupModels,
     LineModels,
     TableModels,
 )
-from structured_bandits.misfit.reward_likelihood import Counts, RewardScale
+from structured_bandits.inference.misfit.reward_likelihood import Counts, RewardScale
 
 CLOSE = 1e-14  # relatively: what a better model on a cell may add before the search ends
 STEPS = 120  # at most: if every other one halves, a cell gets as narrow as numbers allow

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.misfit import cache
-from structured_bandits.misfit.build import misfit_test
+from structured_bandits.inference.misfit import cache
+from structured_bandits.inference.misfit.build import misfit_test
 
 
 @pytest.fixture(autouse=True)

@@ -19,11 +19,16 @@ from typing import NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.misfit.alternatives import HITS, MISSES, Grid
-from structured_bandits.misfit.batch_max_likelihood import max_log_likelihoods
-from structured_bandits.misfit.e_value import MisfitTest
-from structured_bandits.misfit.max_likelihood import LineModels
-from structured_bandits.misfit.reward_likelihood import ROUNDED, Counts, RewardScale, log_mixtures
+from structured_bandits.inference.misfit.alternatives import HITS, MISSES, Grid
+from structured_bandits.inference.misfit.batch_max_likelihood import max_log_likelihoods
+from structured_bandits.inference.misfit.e_value import MisfitTest
+from structured_bandits.inference.misfit.max_likelihood import LineModels
+from structured_bandits.inference.misfit.reward_likelihood import (
+    ROUNDED,
+    Counts,
+    RewardScale,
+    log_mixtures,
+)
 
 AT_ONCE = 1 << 17  # entries of the tables of some runs: they stay in a core's cache
 OMITTED = 1e-17  # less than rounding does to the sum

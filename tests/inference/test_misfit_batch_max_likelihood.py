@@ -11,9 +11,13 @@ from oracles.misfit import Coins, Normal, highest_on_piece
 from oracles.structures import exact
 from scipy.optimize import minimize_scalar
 
-from structured_bandits.misfit import batch_max_likelihood
-from structured_bandits.misfit.max_likelihood import BoxModels
-from structured_bandits.misfit.reward_likelihood import Counts, RewardScale, log_likelihood
+from structured_bandits.inference.misfit import batch_max_likelihood
+from structured_bandits.inference.misfit.max_likelihood import BoxModels
+from structured_bandits.inference.misfit.reward_likelihood import (
+    Counts,
+    RewardScale,
+    log_likelihood,
+)
 
 UNIT = RewardScale(False, 0.0, 1.0, 0.5, np.empty(0))
 WIDE = RewardScale(False, -2.0, 5.0, 2.5, np.empty(0))

@@ -13,14 +13,14 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen_by_class, compilable
-from structured_bandits.misfit.e_value import (
+from structured_bandits.inference.misfit.e_value import (
     LookMemory,
     MisfitTest,
     log_e_value,
     log_numerator,
 )
-from structured_bandits.misfit.polytopes import PieceModels, seen_before
-from structured_bandits.misfit.reward_likelihood import Counts, RewardScale
+from structured_bandits.inference.misfit.polytopes import PieceModels, seen_before
+from structured_bandits.inference.misfit.reward_likelihood import Counts, RewardScale
 from structured_bandits.protocol import Seen
 
 EVERY = 100  # pulls up to which each one is looked at

@@ -18,14 +18,14 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.misfit.alternatives import (
+from structured_bandits.inference.misfit.alternatives import (
     Grid,
     GridMemory,
     fresh_grid_memory,
     log_one_arm_off,
 )
-from structured_bandits.misfit.max_likelihood import Likeliest
-from structured_bandits.misfit.reward_likelihood import (
+from structured_bandits.inference.misfit.max_likelihood import Likeliest
+from structured_bandits.inference.misfit.reward_likelihood import (
     Counts,
     RewardScale,
     log_mixture,

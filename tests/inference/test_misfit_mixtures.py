@@ -9,7 +9,7 @@ import pytest
 from oracles.misfit import Coins
 from oracles.structures import exact
 
-from structured_bandits.misfit.reward_likelihood import (
+from structured_bandits.inference.misfit.reward_likelihood import (
     LARGE,
     Counts,
     RewardScale,

@@ -13,7 +13,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.misfit.reward_likelihood import RewardScale
+from structured_bandits.inference.misfit.reward_likelihood import RewardScale
 from structured_bandits.records import Record
 
 HITS, MISSES = 1, 2  # what a mean at an end of the range excludes; a mean outside excludes both

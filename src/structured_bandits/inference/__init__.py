@@ -1,0 +1,1 @@
+"""What the rewards say about a structure."""
