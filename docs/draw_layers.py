@@ -15,7 +15,7 @@ LAYERS = [
     ["plots", "testing"],
     ["simulation", "live"],
     ["theory.upper_bounds"],
-    ["policies", "environments"],
+    ["policies", "worlds"],
     ["theory", "inference"],
     ["structures"],
     ["planning", "programs"],
@@ -32,7 +32,7 @@ STEPS = [
     ("", "structures", 0.34),
     ("", "policies", 0.74),
     ("", "simulation", 0.74),
-    ("4", "environments", 0.88),
+    ("4", "worlds", 0.88),
     ("5", "simulation", 0.9),
 ]
 

@@ -19,7 +19,7 @@ LAYERS = [
     {"planning", "programs"},
     {"structures"},
     {"theory", "inference"},
-    {"policies", "environments"},
+    {"policies", "worlds"},
     {"theory.upper_bounds"},
     {"simulation", "live"},
     {"plots", "testing"},
@@ -64,7 +64,7 @@ def test_imports_point_one_way(path: Path) -> None:
 def test_policies_and_worlds_do_not_know_each_other() -> None:
     for path in FILES:
         layer = path.relative_to(ROOT).parts[0]
-        unwanted = {"policies": "environments", "environments": "policies"}.get(layer)
+        unwanted = {"policies": "worlds", "worlds": "policies"}.get(layer)
         assert unwanted not in imported_layers(path, whole=True)
 
 

@@ -8,11 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from structured_bandits.base import sources
-from structured_bandits.environments.bernoulli import Bernoulli
-from structured_bandits.environments.bounded import Bounded
-from structured_bandits.environments.delays import Delayed, GeometricDelay
-from structured_bandits.environments.gaussian import Gaussian
-from structured_bandits.environments.tape import Tape
 from structured_bandits.errors import (
     DecisionError,
     FileFormatError,
@@ -73,6 +68,11 @@ from structured_bandits.structures.files.load import load_structure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
+from structured_bandits.worlds.bernoulli import Bernoulli
+from structured_bandits.worlds.bounded import Bounded
+from structured_bandits.worlds.delays import Delayed, GeometricDelay
+from structured_bandits.worlds.gaussian import Gaussian
+from structured_bandits.worlds.tape import Tape
 
 if TYPE_CHECKING:  # what LATER says, for tools that read types
     from structured_bandits.advice.advice import Advice

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betainc, betaincc, betaincinv, betaln, xlog1py, xlogy
 
-from structured_bandits.environments.tape import Tape
 from structured_bandits.simulation.engine import fresh_table, play
 from structured_bandits.simulation.game import Game, RunRecord
+from structured_bandits.worlds.tape import Tape
 
 MUCH = 10**12  # a wait that outlasts everything
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from structured_bandits.environments.tape import Tape
 from structured_bandits.planning.streaks import Streak
 from structured_bandits.protocol import Now, Outcome
 from structured_bandits.testing.tapes import Played, play_in
+from structured_bandits.worlds.tape import Tape
 
 
 @dataclass

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.advice.options import Options, checked_options
-from structured_bandits.environments.gaussian import Gaussian
-from structured_bandits.environments.tape import Tape
 from structured_bandits.errors import ParameterError, StructuredBanditsError
 from structured_bandits.policies.base import POLICIES, Policy
 from structured_bandits.policies.thompson_sampling import ThompsonSampling
 from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
 from structured_bandits.simulation.compatibility import check_together, warn_of_horizons
 from structured_bandits.structures.base import Structure
+from structured_bandits.worlds.gaussian import Gaussian
+from structured_bandits.worlds.tape import Tape
 
 BLIND = "ThompsonSampling"  # knows nothing of the structure: what everything is compared with
 SHARPER = 0.5  # the smallest alpha that is used in practice; the theorems have larger ones

@@ -19,9 +19,6 @@ from structured_bandits.advice.candidates import Candidate
 from structured_bandits.advice.options import Options
 from structured_bandits.advice.time_budget import TimeBudget
 from structured_bandits.arrays import Floats
-from structured_bandits.environments.bernoulli import Bernoulli
-from structured_bandits.environments.gaussian import Gaussian
-from structured_bandits.environments.tape import Tape
 from structured_bandits.protocol import WorldLike
 from structured_bandits.simulation import engine as python_engine
 from structured_bandits.simulation.blocks import needs_python, play_block
@@ -29,6 +26,9 @@ from structured_bandits.simulation.cases import Listed, Setting
 from structured_bandits.simulation.game import Game, RunRecord
 from structured_bandits.simulation.generator import start_of_run
 from structured_bandits.simulation.workers import core_count, run_blocks
+from structured_bandits.worlds.bernoulli import Bernoulli
+from structured_bandits.worlds.gaussian import Gaussian
+from structured_bandits.worlds.tape import Tape
 
 LARGEST_BLOCK = 32  # runs
 SMALLEST_BLOCK = 4

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from structured_bandits.environments.bernoulli import Bernoulli
-from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import ParameterError
 from structured_bandits.experiments.policies import build_policy, keys_of
 from structured_bandits.policies.base import POLICIES
@@ -15,6 +13,8 @@ from structured_bandits.simulation.simulate import simulate
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.analysis import Analysis
 from structured_bandits.theory.upper_bounds import theorem_policies
+from structured_bandits.worlds.bernoulli import Bernoulli
+from structured_bandits.worlds.gaussian import Gaussian
 
 
 def named_policies(

@@ -19,7 +19,6 @@ from numpy.random import default_rng
 
 from structured_bandits.base.checks import checked_count
 from structured_bandits.base.input_files import check_keys, read_toml
-from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import (
     FileFormatError,
     MeansOutsideUnitIntervalWarning,
@@ -40,6 +39,7 @@ from structured_bandits.experiments.worlds import (
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
 from structured_bandits.simulation.compatibility import check_together
+from structured_bandits.worlds.gaussian import Gaussian
 
 KEYS = {
     "title": str,

@@ -12,10 +12,6 @@ import numpy as np
 
 from structured_bandits.base.checks import checked_above
 from structured_bandits.base.input_files import check_keys, short_name
-from structured_bandits.environments.bernoulli import Bernoulli
-from structured_bandits.environments.bounded import Bounded
-from structured_bandits.environments.delays import Delayed, GeometricDelay, checked_delay
-from structured_bandits.environments.gaussian import Gaussian
 from structured_bandits.errors import FileFormatError
 from structured_bandits.protocol import WorldLike
 from structured_bandits.structures.base import Structure
@@ -24,6 +20,10 @@ from structured_bandits.structures.files.load import reader
 from structured_bandits.structures.files.toml import build_structure
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.theory.truth import true_means
+from structured_bandits.worlds.bernoulli import Bernoulli
+from structured_bandits.worlds.bounded import Bounded
+from structured_bandits.worlds.delays import Delayed, GeometricDelay, checked_delay
+from structured_bandits.worlds.gaussian import Gaussian
 
 PlayedWorld = Bernoulli | Bounded | Gaussian
 

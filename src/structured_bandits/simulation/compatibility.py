@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from structured_bandits.environments.delays import Delayed
-from structured_bandits.environments.world import World
 from structured_bandits.errors import HorizonWarning, ParameterError, RewardError, warn_user
 from structured_bandits.policies.base import Policy
 from structured_bandits.policies.form import check_first_plan, check_policy
 from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
 from structured_bandits.protocol import Paid
 from structured_bandits.simulation.generator import fresh_generator
+from structured_bandits.worlds.delays import Delayed
+from structured_bandits.worlds.world import World
 
 
 def check_together(name: str, policy: Any, world: Any, horizon: int) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.environments.tape import Tape
 from structured_bandits.errors import HorizonWarning
 from structured_bandits.live.agent import Agent, agent_generator
 from structured_bandits.live.learned import learned_arrays
@@ -34,6 +33,7 @@ from structured_bandits.testing.requirements import (
     untouched_globals,
 )
 from structured_bandits.testing.tapes import STYLES, Played, Spy, play, play_in, reward_tape
+from structured_bandits.worlds.tape import Tape
 
 SHORT_HORIZONS = (1, 2, 3, 5, 8, 13)
 SNAPSHOTS = (1, 2, 4, 9, 23, 57)  # pulls after which an agent is saved and restored

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.environments.tape import Tape
 from structured_bandits.live.agent import agent_generator
 from structured_bandits.policies.form import check_plan
 from structured_bandits.protocol import Now, Seen
@@ -23,6 +22,7 @@ from structured_bandits.simulation.delayed import comes_late, middle_reward
 from structured_bandits.simulation.game import Game, Runs
 from structured_bandits.simulation.generator import Memory, RunStarts
 from structured_bandits.testing.requirements import require
+from structured_bandits.worlds.tape import Tape
 
 STYLES = 8
 UNWRITTEN = -(2**40)  # what a plan finds in its quota and has to overwrite

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.environments.world import declared_range
 from structured_bandits.errors import RewardError
 from structured_bandits.live.results import checked_results
 from structured_bandits.planning.streaks import NO_LIMIT, Streak
@@ -19,6 +18,7 @@ from structured_bandits.simulation.delayed import comes_late
 from structured_bandits.simulation.engine import counts_gains, draw_certain, drawing_for
 from structured_bandits.testing.requirements import blamed, importable, require, untouched_globals
 from structured_bandits.testing.tapes import play_in
+from structured_bandits.worlds.world import declared_range
 
 BLOCK = 10  # pulls of a block that is compared with single ones
 ERRORS = 6.0  # standard errors that a mean may be off: one in a billion is

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.environments.bernoulli import Bernoulli
 from structured_bandits.experiments.worlds import NamedStructures, Problem, RandomProblems
 from structured_bandits.structures.curves.structure import Closed, CurveStructure, Piece
 from structured_bandits.structures.finite.structure import FiniteStructure
+from structured_bandits.worlds.bernoulli import Bernoulli
 
 HALF, LOW_HALF = np.uint64(32), np.uint64((1 << 32) - 1)
 UNUSED, UNIT = np.uint64(11), 2.0**-53  # of a word, `random` takes the upper 53 bits

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import structured_bandits as sb
-from structured_bandits.environments.delays import NEVER
+from structured_bandits.worlds.delays import NEVER
 
 COINS = sb.Bernoulli([0.25, 0.5])
 

@@ -13,10 +13,10 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_at_least, checked_count
 from structured_bandits.compilable import compilable
-from structured_bandits.environments.world import World, declared_range
 from structured_bandits.errors import ParameterError
 from structured_bandits.protocol import Paid
 from structured_bandits.records import Record
+from structured_bandits.worlds.world import World, declared_range
 
 NEVER = 1 << 60  # pulls: beyond any horizon, and a pull number can be added
 LONGEST_MEAN = 1e12

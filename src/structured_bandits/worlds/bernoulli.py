@@ -9,9 +9,9 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.base.draws import draw_binomial
 from structured_bandits.compilable import compilable
-from structured_bandits.environments.stopped_coins import Coin, run_scales, stopped_coins
-from structured_bandits.environments.world import Range, RangedWorld, checked_in_range, shares_of
 from structured_bandits.protocol import Paid, Stop
+from structured_bandits.worlds.stopped_coins import Coin, run_scales, stopped_coins
+from structured_bandits.worlds.world import Range, RangedWorld, checked_in_range, shares_of
 
 
 class _Bernoulli(NamedTuple):
