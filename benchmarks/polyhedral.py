@@ -17,8 +17,8 @@ from rows import Row, write
 
 import structured_bandits as sb
 from structured_bandits.planning.confidence import Box
-from structured_bandits.programs.linear import LinearProgram, by_highs
 from structured_bandits.simulation import engine
+from structured_bandits.solvers.linear import LinearProgram, by_highs
 
 TOPIC = "polyhedral"
 PULLS = 3000

@@ -18,7 +18,7 @@ LAYERS = [
     ["policies", "worlds"],
     ["theory", "inference"],
     ["structures"],
-    ["planning", "programs"],
+    ["planning", "solvers"],
     ["the ground: base, arrays, compilable, errors, protocol, records, wire"],
 ]
 WIDTH, HEIGHT, GAP, LEFT = 520, 46, 10, 10

@@ -199,7 +199,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
 def test_large_programs_name_the_other_solver(without: Callable[[str], None]) -> None:
     import numpy as np
 
-    from structured_bandits.programs.linear import LARGE, maximise
+    from structured_bandits.solvers.linear import LARGE, maximise
 
     without("highspy")
     rows = np.ones((LARGE // 2 + 1, 2))

@@ -16,7 +16,7 @@ ROOT = Path(structured_bandits.__file__).parent
 #: parameters of policies, some of which ask theory for the rest: that module is a layer of its own.
 LAYERS = [
     {"base", "arrays", "compilable", "errors", "protocol", "records", "wire"},
-    {"planning", "programs"},
+    {"planning", "solvers"},
     {"structures"},
     {"theory", "inference"},
     {"policies", "worlds"},

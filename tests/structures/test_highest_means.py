@@ -112,7 +112,7 @@ def random_model(structure: Any, rng: np.random.Generator) -> Any:
     piece = structure.polytopes[rng.integers(len(structure.polytopes))]
     if not piece.dimension:
         return piece.intercepts
-    from structured_bandits.programs.linear import maximise
+    from structured_bandits.solvers.linear import maximise
 
     corners = [
         maximise(rng.normal(size=piece.dimension), piece.rows, piece.lower, piece.upper).x

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.programs.linear import TOLERANCE, maximise, solved
+from structured_bandits.solvers.linear import TOLERANCE, maximise, solved
 from structured_bandits.structures.polyhedral.polytope import Polytope
 
 STEPS = 10  # times the square of the dimension

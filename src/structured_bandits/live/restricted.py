@@ -17,8 +17,8 @@ from structured_bandits.live.bounds import own_widths
 from structured_bandits.planning.confidence import Box
 from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.policies.base import StructuredPolicy
-from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.protocol import Seen
+from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.highest import highest_means
 from structured_bandits.structures.shared_ties import knows_best_mean
 

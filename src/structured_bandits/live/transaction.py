@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from structured_bandits.live.learned import learned_arrays, names_learned
-from structured_bandits.programs.linear import unsolved_here
+from structured_bandits.solvers.linear import unsolved_here
 
 if TYPE_CHECKING:
     from structured_bandits.live.agent import Agent

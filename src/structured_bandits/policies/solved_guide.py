@@ -13,8 +13,8 @@ from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import Rewards, cannot_play
 from structured_bandits.policies.guides import Allocation
-from structured_bandits.programs.linear import UnsolvedError
 from structured_bandits.protocol import Now
+from structured_bandits.solvers.linear import UnsolvedError
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.graves_lai import SLACK, cheapest_allocation
 from structured_bandits.theory.truth import truth_of

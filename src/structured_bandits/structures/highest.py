@@ -15,7 +15,7 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box
-from structured_bandits.programs.linear import TOLERANCE, maximise
+from structured_bandits.solvers.linear import TOLERANCE, maximise
 from structured_bandits.structures.boxes.cells import BoxCells
 from structured_bandits.structures.polyhedral.cell import widest
 from structured_bandits.structures.polyhedral.difference_cells import DifferenceCells

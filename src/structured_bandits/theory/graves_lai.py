@@ -17,7 +17,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.base.checks import checked_above
-from structured_bandits.programs.linear import maximise, solved
+from structured_bandits.solvers.linear import maximise, solved
 from structured_bandits.structures.polyhedral.regions import Region
 from structured_bandits.structures.questions import Confusing, Model
 from structured_bandits.theory.confusing_sets import (

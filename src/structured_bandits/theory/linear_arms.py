@@ -14,7 +14,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.base.checks import checked_above
 from structured_bandits.errors import ParameterError
-from structured_bandits.programs.convex import least_over_cones
+from structured_bandits.solvers.convex import least_over_cones
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.graves_lai import LowerBound
 from structured_bandits.theory.truth import Truth

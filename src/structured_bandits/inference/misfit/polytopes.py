@@ -20,8 +20,8 @@ from structured_bandits.inference.misfit.reward_likelihood import (
     RewardScale,
     log_likelihood,
 )
-from structured_bandits.programs.convex import least_quadratic
-from structured_bandits.programs.linear import Solution, dual_bound, maximise
+from structured_bandits.solvers.convex import least_quadratic
+from structured_bandits.solvers.linear import Solution, dual_bound, maximise
 from structured_bandits.structures.base import hash_of
 from structured_bandits.structures.polyhedral.polytope import Polytope
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.boxes.cells import BoxCells
 from structured_bandits.structures.polyhedral.cell import PolytopeCell
 from structured_bandits.structures.polyhedral.polytope import Polytope

@@ -9,7 +9,7 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box
-from structured_bandits.programs.linear import (
+from structured_bandits.solvers.linear import (
     TOLERANCE,
     LinearProgram,
     Solution,

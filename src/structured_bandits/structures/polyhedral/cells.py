@@ -26,7 +26,7 @@ from structured_bandits.planning.confidence import (
 )
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.tangents import FIRST_TIME
-from structured_bandits.programs.linear import CERTIFIED, TOLERANCE, WarmStart
+from structured_bandits.solvers.linear import CERTIFIED, TOLERANCE, WarmStart
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, cells_of
 from structured_bandits.structures.polyhedral.certificates import (
     FAR,

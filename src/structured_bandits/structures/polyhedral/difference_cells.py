@@ -16,8 +16,8 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.planning.confidence import Box
-from structured_bandits.programs.linear import TOLERANCE
 from structured_bandits.records import Record
+from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.polyhedral.differences import (
     Differences,
     differences,

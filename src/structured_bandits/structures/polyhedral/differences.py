@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.polyhedral.polytope import Polytope
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
-from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.polyhedral.cells import PolytopeCells
 from structured_bandits.structures.polyhedral.regions import Region
 from structured_bandits.structures.questions import NOWHERE, Confusing, Nearest

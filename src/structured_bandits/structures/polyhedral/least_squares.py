@@ -10,8 +10,8 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
 from structured_bandits.planning.confidence import Box, Data
-from structured_bandits.programs.convex import least_quadratic
-from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.solvers.convex import least_quadratic
+from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.polyhedral.cell import PolytopeCell
 from structured_bandits.structures.polyhedral.polytope import Polytope
 

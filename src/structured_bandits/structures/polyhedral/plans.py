@@ -19,7 +19,7 @@ from structured_bandits.planning.confidence import (
     with_more_margin,
 )
 from structured_bandits.planning.intervals import Intervals
-from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.spans import SpanWork, protected_value
 
 

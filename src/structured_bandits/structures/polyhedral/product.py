@@ -19,7 +19,7 @@ import numpy as np
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box, Data, Prospect
-from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.base import (
     Structure,
     are_indices,

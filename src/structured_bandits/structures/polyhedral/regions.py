@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
-from structured_bandits.programs.linear import TOLERANCE, Solution, maximise, solved
+from structured_bandits.solvers.linear import TOLERANCE, Solution, maximise, solved
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, widest
 from structured_bandits.structures.polyhedral.differences import differences
 

@@ -13,7 +13,7 @@ from structured_bandits.arrays import Floats
 from structured_bandits.base.text_tables import number
 from structured_bandits.errors import StructureError
 from structured_bandits.planning.confidence import Box
-from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.base import Structure, index_of, warn_if_outside
 from structured_bandits.structures.polyhedral.cell import mean_ends
 from structured_bandits.structures.polyhedral.cells import PolytopeCells

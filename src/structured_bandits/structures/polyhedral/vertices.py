@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.programs.linear import CERTIFIED, Solution
+from structured_bandits.solvers.linear import CERTIFIED, Solution
 from structured_bandits.structures.polyhedral.cell import PolytopeCell
 
 

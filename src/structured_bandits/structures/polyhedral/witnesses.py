@@ -16,7 +16,7 @@ from copy import copy
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats
-from structured_bandits.programs.linear import TOLERANCE
+from structured_bandits.solvers.linear import TOLERANCE
 
 
 class Witnesses:

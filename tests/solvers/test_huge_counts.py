@@ -10,9 +10,9 @@ import pytest
 from support.huge_counts import T3, every_kind, learn_anything
 
 import structured_bandits as sb
-from structured_bandits.programs import linear
-from structured_bandits.programs.convex import least_quadratic
-from structured_bandits.programs.linear import Solution, maximise, unsolved_here
+from structured_bandits.solvers import linear
+from structured_bandits.solvers.convex import least_quadratic
+from structured_bandits.solvers.linear import Solution, maximise, unsolved_here
 
 #: Pulls and sums on which `learn` raised "a linear program … was not solved" after it had counted them.
 FOUND: list[tuple[list[int], list[float]]] = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.programs.convex import least_over_cones
+from structured_bandits.solvers.convex import least_over_cones
 
 
 def test_the_lowest_point_of_a_disc_on_a_line_and_in_a_half_plane() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.base.extras import needs
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.programs.linear import (
+from structured_bandits.solvers.linear import (
     INFINITE,
     PROGRAMS,
     SETTINGS,

@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 from support.boxes import best_arms
 
 import structured_bandits as sb
-from structured_bandits.programs.convex import least_quadratic
-from structured_bandits.programs.linear import (
+from structured_bandits.solvers.convex import least_quadratic
+from structured_bandits.solvers.linear import (
     TOLERANCE,
     LinearProgram,
     WarmStart,

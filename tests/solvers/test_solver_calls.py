@@ -24,5 +24,5 @@ def imported(path: Path) -> set[str]:
 
 def test_only_programs_call_solvers() -> None:
     calls = {path: imported(path) & SOLVERS for path in ROOT.rglob("*.py")}
-    assert {path.parent for path, solvers in calls.items() if solvers} == {ROOT / "programs"}
+    assert {path.parent for path, solvers in calls.items() if solvers} == {ROOT / "solvers"}
     assert set.union(*calls.values()) == SOLVERS
