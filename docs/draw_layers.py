@@ -7,7 +7,7 @@ from pathlib import Path
 
 #: From the top down; the rooms of a layer side by side, as in tests/test_layers.py.
 LAYERS = [
-    ["cli", "cli_service", "complaints"],
+    ["cli"],
     ["service"],
     ["experiments"],
     ["advice"],

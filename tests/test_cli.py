@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import structured_bandits as sb
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.experiments.paper.structures import figure1_left
 
 ROOT = Path(__file__).parent.parent

@@ -20,7 +20,7 @@ from support.no_leave import give_up_leave, hand_over
 from support.owned import Shop
 from support.service_process import SHOP
 
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.service.copies import bring_back
 from structured_bandits.service.owner import Owner
 from structured_bandits.service.store import StoreError

@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 import structured_bandits as sb
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.structures.questions import Cells, FittingCells
 

@@ -24,9 +24,9 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 #: Modules that are one with their package; whoever imports them does so inside `needs`.
 WHOLE = {
     "simulation/compiled.py": "numba",
-    "cli.py": "click",
-    "cli_service.py": "click",
-    "complaints.py": "click",
+    "cli/commands.py": "click",
+    "cli/service.py": "click",
+    "cli/complaints.py": "click",
     "service/explorer/command.py": "click",
 }
 #: What an extra brings for another package of it, which imports it itself.
@@ -95,7 +95,7 @@ def test_every_optional_package_is_imported_where_its_extra_is_named() -> None:
 
 
 def test_modules_that_are_one_with_their_package_are_imported_inside_needs() -> None:
-    importers = {"simulation/blocks.py": "simulation.compiled", "__main__.py": "cli"}
+    importers = {"simulation/blocks.py": "simulation.compiled", "__main__.py": "cli.commands"}
     found = {}
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

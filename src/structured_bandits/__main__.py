@@ -12,7 +12,7 @@ def main() -> None:
     """Run the command; without the package that it is made with, say how to install it."""
     try:
         with needs("The command structured-bandits", extra="cli"):
-            from structured_bandits.cli import main as command
+            from structured_bandits.cli.commands import main as command
     except MissingExtraError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -16,7 +16,7 @@ from structured_bandits.advice import candidates as candidates_module
 from structured_bandits.advice.candidates import BLIND, given_candidates, library_candidates
 from structured_bandits.advice.evaluation import Evaluator
 from structured_bandits.advice.options import checked_options
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.structures.base import Structure
 
 SMALL = sb.FiniteStructure([[0.8, 0.5], [0.3, 0.5]], arms=["tea", "coffee"])

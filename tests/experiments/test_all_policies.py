@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.experiments.paper import catalogue
 from structured_bandits.experiments.paper.catalogue import experiments
 from structured_bandits.policies.base import POLICIES

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import structured_bandits as sb
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.experiments.sweeps.grid import SweepGrid, read_grid
 
 MEANS = [[0.8, 0.3, 0.1], [0.8, 0.9, 0.1], [0.1, 0.2, 0.9]]

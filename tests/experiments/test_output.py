@@ -18,7 +18,7 @@ from support.full_disk import full_disk
 
 from structured_bandits import OutputError
 from structured_bandits import Result as Runs
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.experiments import saved_runs
 from structured_bandits.experiments.paper.catalogue import experiments
 from structured_bandits.experiments.run import figure_name

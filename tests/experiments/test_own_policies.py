@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import structured_bandits as sb
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.experiments import compile_ahead
 from structured_bandits.experiments.saved_runs import RunOptions, result_path, run_policy
 from structured_bandits.experiments.settings import Experiment, read_experiment

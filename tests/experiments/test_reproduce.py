@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 from support.browser import need_browser, open_page
 
 import structured_bandits as sb
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.experiments.claim_runner import decide
 from structured_bandits.experiments.paper.catalogue import FOLDER, IDS, experiments
 from structured_bandits.experiments.paper.claim_list import CLAIMS
@@ -143,7 +143,7 @@ def replace(part, target):
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
 os.replace = replace
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 main()
 """
 

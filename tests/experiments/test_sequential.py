@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import structured_bandits as sb
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.experiments import sequential
 from structured_bandits.experiments.claims import (
     Arm,

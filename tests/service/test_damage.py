@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from support.owned import NAME, Shop, in_memory
 from support.told_life import live
 
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.service.alarms import alarms_of
 from structured_bandits.service.checking import check_store, exit_code
 from structured_bandits.service.saved_life import digest_of

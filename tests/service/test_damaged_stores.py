@@ -34,7 +34,7 @@ from support.postgres_server import Server, find_postgres
 from support.told_life import SPEC, play, snapshot
 
 from structured_bandits import wire
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.service import replay
 from structured_bandits.service.alarms import alarms_of
 from structured_bandits.service.postgres import PostgresStore

@@ -22,7 +22,7 @@ from support.explorer_cases import CURVE, SHOP, STRUCTURES, answered, fetched, p
 from support.owned import Shop
 
 import structured_bandits as sb
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.errors import MissingExtraError
 from structured_bandits.service.api import application
 from structured_bandits.service.explorer import routes

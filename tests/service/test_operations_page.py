@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from support.service_process import SHOP
 from support.typed import blocks_of
 
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.service import alarms
 from structured_bandits.service.export import COLUMNS
 from structured_bandits.service.metrics import ExperimentReading, Metrics, ServerReading

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import structured_bandits as sb
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 
 TYPES = "model,tea,milk\nA,0.75,0.25\nB,0.25,0.5\n"
 TABLE = [[0.75, 0.25], [0.25, 0.5]]

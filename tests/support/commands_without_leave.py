@@ -22,7 +22,7 @@ from typing import Any
 from click.testing import CliRunner
 from support.full_disk import full_disk
 
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 
 PATIENCE = 30  # seconds for a command that should be refused at once
 

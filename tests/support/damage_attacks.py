@@ -23,7 +23,7 @@ from support.busy_store import Said, Told, answers, build
 from support.owned import Shop
 from support.postgres_server import Server
 
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 from structured_bandits.service.postgres import PostgresStore
 from structured_bandits.service.sqlite import SqliteStore
 from structured_bandits.service.store import Store

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 from click.testing import CliRunner
 from support.service_process import PATIENCE, SOURCES, Answer, Client, ServiceProcess
 
-from structured_bandits.cli import main
+from structured_bandits.cli.commands import main
 
 ADDRESS = "http://127.0.0.1:8321"  # of the server on all pages; in tests it has another port
 #: A block, and the file that it is the content of if the line before it says "`name`: …".

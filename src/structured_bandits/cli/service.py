@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from structured_bandits.base.text_tables import table_text
-from structured_bandits.complaints import Complaint
+from structured_bandits.cli.complaints import Complaint
 from structured_bandits.service.explorer.command import explore
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import click
 from structured_bandits import __version__
 from structured_bandits.base.extras import needs
 from structured_bandits.base.writing import check_file, check_files, write_whole
-from structured_bandits.cli_service import COMMANDS
-from structured_bandits.complaints import ComplainingGroup, Complaint, stoppable
+from structured_bandits.cli.complaints import ComplainingGroup, Complaint, stoppable
+from structured_bandits.cli.service import COMMANDS
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, OutputError
 from structured_bandits.experiments.paper.page_texts import PRESETS
 from structured_bandits.structures.base import Structure
