@@ -4,8 +4,9 @@ Each case is played by the oracle, by the library pull by pull and by the librar
 compiled, or in Python on a tape of uniforms if the policy draws. The arms must be the same; excused are
 decisions that were within 1e-9 of a tie (tests/support/exactness.py). An unsound look-ahead of SUCB errs
 in about one of 3,000 such cases. A case that differs is printed with the call that plays it again, so
-that it can become a test. Two more are no policies: agents that learn counts of up to 10^12 on every
-kind of structure (huge-counts), and agents inside which something is raised at any place (faults).
+that it can become a test. Three more are no policies: agents that learn counts of up to 10^12 on every
+kind of structure (huge-counts), and agents inside which something is raised at any place (faults). In
+"definitions" every policy is played with its lookahead and with none registered.
 
     PYTHONPATH=tests python tools/soak.py [--minutes M] [--workers W] [POLICY ...]
 """
@@ -22,7 +23,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from support import index_contests, model_contests, set_contests, taped_contests
+from support import definitions, index_contests, model_contests, set_contests, taped_contests
 from support.exactness import play_case
 from support.huge_counts import learn_anything
 from support.interrupted import interrupt_anything
@@ -67,6 +68,7 @@ PLAY: dict[str, Callable[[int, int], Counter[str]]] = {
     "TSC": lambda seed, index: taped_contests.tsc(
         set_contests.small_case(seed, index), seed, index
     ),
+    "definitions": definitions.compare_any,
     "huge-counts": learn_anything,
     "faults": interrupt_anything,
 }

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-import structured_bandits as sb
-from structured_bandits.planning.confidence import Data, Prospect, fresh_box, write_box
+from structured_bandits.planning.confidence import Data, fresh_box, write_box
 from structured_bandits.planning.intervals import Hoeffding
 from structured_bandits.planning.watches import NO_ARM, SEVERAL
 from structured_bandits.structures.finite.cells import FiniteCells
@@ -59,35 +58,3 @@ def test_the_set_is_that_of_the_definition_however_the_data_grew() -> None:
             data.sums[arm] += rng.binomial(made, truth[arm])
             t += made
     assert min(met.values()) > 150, met
-
-
-def test_lengths_follow_from_the_data_alone() -> None:
-    """docs/planning.md 6.3: an agent that is restored, and knows nothing yet, plans the same."""
-    for seed in range(25):
-        rng = np.random.default_rng([seed, 2])
-        structure = sb.FiniteStructure(hostile_table(rng))
-        cells = RankedCells(structure.cells)
-        arms, box = structure.n_arms, fresh_box(structure.n_arms)
-        data = Data(np.zeros(arms, np.int64), np.zeros(arms))
-        work, changed, t = cells.workspace(), NO_ARM, 0
-        factor, truth = float(rng.choice([0.05, 0.5])), rng.random(arms)
-        for _ in range(60):
-            level = Hoeffding(factor * math.log(t + 1))
-            prospect = Prospect(t, 10**6, factor, level, 0.0, 1.0)
-            cells.forget(work)  # as agents do before each plan
-            arm = cells.choose(changed, data, level, box, work)
-            fresh = cells.workspace()
-            cells.forget(fresh)
-            assert cells.choose(SEVERAL, data, level, box, fresh) == arm
-            if arm >= 0 and t > 0:
-                length = cells.certain_length(arm, prospect, data, work)
-                assert length == cells.certain_length(arm, prospect, data, fresh)
-            elif t > 0 and (data.pulls > 0).any():
-                arm = int(np.argmax(data.pulls))
-                length = cells.empty_length(arm, prospect, data, work)
-                assert length == cells.empty_length(arm, prospect, data, fresh)
-            changed = max(int(arm), 0)
-            made = int(rng.integers(1, 20))
-            data.pulls[changed] += made
-            data.sums[changed] += rng.binomial(made, truth[changed])
-            t += made

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
-from structured_bandits.compilable import chosen, compilable, do_nothing
+from structured_bandits.compilable import compilable
 from structured_bandits.protocol import Now
 
 
@@ -46,14 +46,3 @@ def certain_pulls(policy: LooksAhead, state: Any, arm: int, now: Now) -> int:
         trial = min(2 * sure, now.limit) if unsure > now.limit else (sure + unsure) // 2
     state.lengths[arm] = sure
     return sure
-
-
-def _start_again(memory: Any) -> None:
-    memory.lengths[:] = 1
-
-
-#: Let the next search not begin at the length found last, which decides where it ends; memory without
-#: `lengths` remembers none.
-forget_lengths = chosen(
-    lambda kind: _start_again if "lengths" in getattr(kind, "_fields", ()) else do_nothing
-)

@@ -164,8 +164,8 @@ def compiles(cells: Any) -> bool:
     return bool(getattr(cells, "compiles", hasattr(cells, "_fields")))
 
 
-#: `forget_history(cells, memory)`: forget what earlier plans noted, if it may decide how long the next
-#: plan is. For cells whose plans follow from the data alone there is nothing to do.
+#: `forget_history(cells, notes)`: forget what earlier plans found, if it may decide the next one. Cells
+#: that call no solver find nothing that could.
 forget_history = chosen(lambda kind: getattr(kind, "forget", do_nothing))
 
 

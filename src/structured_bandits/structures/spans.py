@@ -23,7 +23,7 @@ from structured_bandits.planning.confidence import (
     write_box,
 )
 from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.lookahead import certain_pulls, forget_lengths
+from structured_bandits.planning.lookahead import certain_pulls
 from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.protocol import Now
 from structured_bandits.structures.questions import Cells, Spans, halved_length
@@ -89,10 +89,6 @@ class SpanCells:
             np.ones(arms, np.int64),
             self.fresh_notes(),
         )
-
-    def forget(self, memory: Any) -> None:
-        """Let the next search not begin at the length found last, which decides where it ends."""
-        forget_lengths(memory)
 
     def screen(
         self: _Cells, arm: int, data: Data, level: Intervals, margin: float, work: SpanWork

@@ -101,11 +101,6 @@ class BoxCells(Record, SpanCells, _BoxCells):
         """Return the memory of `choose` and the questions after it."""
         return fresh_box_work(len(self.floor), self.arm_count())
 
-    def forget(self, memory: Any) -> None:
-        """Let the next search not begin at the length found last, which decides where it ends."""
-        if isinstance(memory, BoxWork):
-            memory.lengths[:] = 1
-
     def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: BoxWork) -> int:
         """Return what `optimistic_arm` does, without a look at the models that an arm keeps out."""
         ranges = Ranges(self.least, self.most, work.watches.every)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect
 from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.lookahead import forget_lengths
 from structured_bandits.planning.tangents import FIRST_TIME
 from structured_bandits.planning.watches import Ranges, Watches, fresh_watches, update_watches
 from structured_bandits.records import Record
@@ -114,7 +113,3 @@ class FiniteCells(Record, TableQuestions, _FiniteCells):
         """Are the means of `arm` that may come covered, and does no model of another arm come in?"""
         covered = covering_rank(self, arm, work, ahead) != NO_COVER
         return covered and not_joined(self, arm, found, work, ahead)
-
-    def forget(self, work: Any) -> None:
-        """Let the next search not begin at the length found last, which decides where it ends."""
-        forget_lengths(work)

@@ -14,7 +14,6 @@ from structured_bandits.records import Record
 from structured_bandits.structures.finite.cells import FiniteCells, TableQuestions
 from structured_bandits.structures.finite.ranked_plans import length_of_choice, length_of_silence
 from structured_bandits.structures.finite.ranks import (
-    ANEW,
     NOBODY,
     RankedTable,
     RankedWork,
@@ -72,7 +71,3 @@ class RankedCells(Record, TableQuestions, _RankedCells):
             return 0.0
         at = tangents(prospect, data.pulls[arm], data.sums[arm])
         return length_of_silence(self.ranked, arm, at, prospect, work)
-
-    def forget(self, work: RankedWork) -> None:
-        """Let lengths follow from the data alone: from the strongest watches of today."""
-        work.counts[ANEW] = 1

@@ -24,7 +24,6 @@ from structured_bandits.planning.tangents import (
     pulls_unreached,
 )
 from structured_bandits.structures.finite.ranks import (
-    ANEW,
     FIRST,
     KNOWN,
     NEEDED,
@@ -63,7 +62,7 @@ def kept_out_for(
     if unreached >= length:
         return Kept(unreached, math.inf)
     other, most = work.watch[rank], work.excess[rank]
-    if other == arm or work.counts[ANEW] == 1:
+    if other == arm:
         other, most = strongest_watch(table, rank, arm, work)
     refuted = pulls_below_budget(at, endured_budget(work, most))
     if refuted >= length:

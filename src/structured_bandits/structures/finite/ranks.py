@@ -60,15 +60,14 @@ class RankedWork(NamedTuple):
 
 
 # Places in `counts`: the arms with pulls, the first rank inside, the ranks that are known, the ranks
-# that plans have needed lately, the updates; and 1 if plans have to follow from the data alone, so that
-# they seek the strongest watches anew.
-PULLED, FIRST, KNOWN, NEEDED, UPDATES, ANEW = range(6)
+# that plans have needed lately, and the updates.
+PULLED, FIRST, KNOWN, NEEDED, UPDATES = range(5)
 
 
 @compilable
 def fresh_work(models: int, arms: int) -> RankedWork:
     """Return the memory before the first pull, when nothing is known."""
-    counts = np.zeros(6, np.int64)
+    counts = np.zeros(5, np.int64)
     counts[FIRST] = NOBODY
     return RankedWork(
         np.full(models, INSIDE, np.int64),

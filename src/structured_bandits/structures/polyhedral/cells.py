@@ -119,10 +119,8 @@ class PolytopeCells(SpanCells):
         """Return the memory of plans: one cell protects the choice, that of the choice."""
         return super().workspace()._replace(lowest=np.zeros(1), highest=np.zeros(1))
 
-    def forget(self, memory: SpanWork | ProgramNotes) -> None:
+    def forget(self, notes: ProgramNotes) -> None:
         """Forget what was found, so that the next plan follows from the data alone."""
-        super().forget(memory)
-        notes: ProgramNotes = memory.notes if isinstance(memory, SpanWork) else memory
         notes.clear()
 
     def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: SpanWork) -> int:

@@ -91,10 +91,8 @@ class ProductCells(SpanCells):
         """Return the memory of a run that has found nothing yet."""
         return ProductNotes(self.groups)
 
-    def forget(self, memory: SpanWork | ProductNotes) -> None:
+    def forget(self, notes: ProductNotes) -> None:
         """Let every group forget what it has found."""
-        super().forget(memory)
-        notes: ProductNotes = memory.notes if isinstance(memory, SpanWork) else memory
         for group, own in zip(self.groups, notes.groups, strict=True):
             forget_history(group, own)
 
