@@ -104,3 +104,29 @@ def test_a_batch_that_is_out_is_no_damage(order: str, tmp_path: Path) -> None:
             )
     back_up(SqliteStore(shop.path, readonly=True), tmp_path / "copy.db")
     shop.close()
+
+
+@pytest.mark.parametrize("kind", ["SUCB", "UCB", "SAE", "ModelTS"])
+def test_a_batch_is_derived_again(kind: str, tmp_path: Path) -> None:
+    """Of a policy that chooses before each pull it holds all pulls that are certain."""
+    shop = Shop(tmp_path)
+    table = {"kind": "finite", "means": [[0.9, 0.1], [0.1, 0.9]]}
+    shop.create({"structure": table, "policy": {"kind": kind}, "horizon": 10_000})
+    learned = wire.Learn(pulls=[600, 40], sums=[540.0, 4.0], key="before")
+    assert shop.call(lambda registry: registry.find(NAME).learn(learned)).status == 200
+    sizes = []
+    for number in range(4):
+        batch = shop.call(
+            lambda registry: registry.find(NAME).hand_out(wire.HandOut(limit=30))
+        ).content
+        sizes.append(sum(batch.pulls))
+        sums = [round(0.9 * batch.pulls[0]), round(0.1 * batch.pulls[1])]
+        told = wire.BatchResults(pulls=batch.pulls, sums=sums, key=f"results {number}")
+        answer = shop.call(lambda registry, b=batch, t=told: registry.find(NAME).results(b.id, t))
+        assert answer.status == 200
+        if number == 1:
+            shop.restart()
+    assert not shop.life().agent.misfit.refuted()
+    assert (max(sizes) > 1) == (kind != "ModelTS")
+    assert [each.differs for each in shop.verdicts(decisions=True)] == [[]]
+    shop.close()

@@ -211,10 +211,15 @@ class ExperimentState:
             raise Conflict(
                 "The structure is refuted, and the control arm is played; ask for single decisions."
             )
+        with _whole():
+            n = self._batch_of(limit)
+        return self._chosen(Wanted(n, None, key, defer=False, batch=limit), at)
+
+    def _batch_of(self, limit: int) -> int:
+        """Let the plan hold what is certain; return how many pulls of it a batch gets."""
         most = min(limit, MOST_IN_BATCH)
         self.agent.extend_plan(most)
-        n = max(1, min(most, self.agent.left_to_hand_out))
-        return self._chosen(Wanted(n, None, key, defer=False, batch=limit), at)
+        return max(1, min(most, self.agent.left_to_hand_out))
 
     def _chosen(self, wanted: Wanted, at: int) -> Event:
         """Let the agent choose, and record what it chose."""
@@ -473,6 +478,8 @@ class ExperimentState:
             raise DiffersError(
                 f"row {event.seq}: its first decision is {first}, expected {self.agent.next_id}"
             )
+        if wanted.batch:
+            self._batch_of(wanted.batch)
         if derive:
             chosen = choose(self.agent, self.spec, self.uid, wanted, self._plays_control)
             arms = len(self.arm_names)
