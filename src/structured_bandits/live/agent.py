@@ -98,11 +98,11 @@ class Agent:
 
     The policy makes a plan, and the next one when all rewards of the plan have been told. A policy with
     phases, such as SAE, plans several pulls; one that chooses before each pull, such as SUCB, plans one
-    (`extend_plan` lets it plan all that are certain). If you ask for more arms while rewards are out, the
-    agent plans ahead as if each missing reward were the average of its arm (a randomised policy simply
-    draws). Such decisions are marked `extra`. Their rewards count like all others, so a reward that never
-    comes does not stop the agent. When a reward comes that was not part of the plan, the agent plans
-    anew.
+    (`extend_plan` lets it plan all that are certain). If you ask for more arms while rewards are out,
+    the agent plans ahead as if each missing reward were the average of its arm (a randomised policy
+    simply draws). Such decisions are marked `extra`. Their rewards count like all others, so a reward
+    that never comes does not stop the agent. When a reward comes that was not part of the plan, the
+    agent plans anew.
 
     If a policy with a horizon is asked for more pulls than that, it goes on, with a warning the first
     time.
