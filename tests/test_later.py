@@ -10,12 +10,15 @@ import structured_bandits as sb
 
 ASK = """
 import json, sys
+ASKED_BY_OSSB = ("theory", *(f"theory.{name}" for name in (
+    "confusing_sets", "divergence", "graves_lai", "truth")))
 import structured_bandits as sb
 before = set(sys.modules)
 agent = sb.Agent
 print(json.dumps({
     "early": sorted(name for name in before if name.split(".")[1:2] in (
-        ["advice"], ["experiments"], ["theory"], ["report"], ["plots"])),
+        ["advice"], ["experiments"], ["theory"], ["report"], ["plots"])
+        and name.removeprefix("structured_bandits.") not in ASKED_BY_OSSB),
     "same": agent is sb.live.agent.Agent and agent is sb.Agent,
     "listed": set(sb.__all__) <= set(dir(sb)),
 }))
