@@ -218,15 +218,16 @@ class SweepProcess:
     def interrupt(self) -> int:
         """Send what Ctrl-C sends, to its whole group as a terminal does; return the exit code.
 
-        Python drops a Ctrl-C that comes while it tidies up an object (`Exception ignored in …`), which is
-        likelier the busier the machine is. Then one types it again.
+        It ends once the runs at hand are written, for which those that are held have to go on. They do so
+        a few at a time, so that the sweep is not over before it has heard of the interruption.
         """
         self.workers()
         os.killpg(self.pid, signal.SIGINT)
-        try:
-            self._process.wait(PATIENCE / 3)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.pid, signal.SIGINT)
+        end = time.monotonic() + PATIENCE
+        while self._process.poll() is None and time.monotonic() < end:
+            self.slow.hold(self.slow.count() + 2)
+            time.sleep(0.2)
+        self.slow.release()
         return self.wait()
 
     def wait(self) -> int:
