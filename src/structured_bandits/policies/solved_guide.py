@@ -10,10 +10,8 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.base import Rewards, cannot_play
 from structured_bandits.policies.guides import Allocation
-from structured_bandits.protocol import Now
 from structured_bandits.solvers.linear import UnsolvedError
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.graves_lai import SLACK, cheapest_allocation
@@ -55,10 +53,6 @@ class SolvedGuide:
         if self.exact or _is_old(allocation, means, t, self.unit):
             self._solve(means, t, allocation)
         return int(allocation.solved[1])
-
-    def exploit(self, arm: int, now: Now, data: Data, growth: float, work: Floats) -> Streak:
-        """Return one pull."""
-        return certain_streak(arm, 1, 0)
 
     def _solve(self, means: Floats, t: int, allocation: Allocation) -> None:
         """Write the allocation of an estimate; the last one stays if no solver finds another."""
