@@ -75,6 +75,15 @@ def script(agent: Any) -> Iterator[Callable[[Any], Any]]:
         pulls = rewards.integers(1, 40, arms)
         yield lambda agent, pulls=pulls: agent.learn(pulls, pulls // 3, pulls // 3)
         yield lambda agent, pulls=pulls: agent.take_over(pulls, pulls // 2, pulls // 2)
+        yield lambda agent: agent.extend_plan(30)
+        yield lambda agent: agent.ask(3)
+        part, last = agent.next_id - 3, agent.next_id - 1
+        paid = np.eye(arms)[agent.pending_arm(part)]
+        yield lambda agent, one=part, until=last, paid=paid: agent.tell_totals(
+            [one], paid, paid, until=until
+        )
+        yield lambda agent, last=last: agent.tell(last, 0.0)
+        yield lambda agent, middle=part + 1: agent.tell(middle, 1.0)
     yield lambda agent: agent.switch(sb.KLUCB(arms))
 
 
