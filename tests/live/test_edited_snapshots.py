@@ -186,3 +186,16 @@ def test_a_number_that_is_none_of_json_is_refused_as_damage(number: str) -> None
         edited = text[:place] + re.sub(r"^1(\.0)?", number, text[place:])
         with pytest.raises(sb.FileFormatError):
             sb.Agent.from_json(edited, policy)
+
+
+def test_a_guard_of_an_older_name_is_restored() -> None:
+    """Its class was renamed; what it has learned was not."""
+    structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
+    policy = sb.Guarded(sb.SUCB(structure))
+    agent = sb.Agent(policy)
+    agent.tell(agent.ask().id, 1.0)
+    saved = json.loads(agent.to_json())
+    content = saved["content"]
+    assert content["policy"]["class"] == "GuardedChoices"
+    content["policy"]["class"] = "GuardedStreaks"
+    assert sb.Agent.from_json(resealed(saved), policy).to_json() == agent.to_json()

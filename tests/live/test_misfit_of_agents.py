@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -223,3 +224,59 @@ def test_an_alarm_overturns_the_plan_of_an_agent_whose_rewards_are_late() -> Non
     agent.tell(first.id, 1.0)
     assert 0 < agent._state.rung[0] < 40
     assert int(agent.plan.sum()) == 1  # KL-UCB plans pulls, SAE thousands
+
+
+# ------------------------------------------------------------------------------ parts of a batch
+
+
+def batch_of(pulls: int) -> sb.Agent:
+    """An agent with so many decisions out."""
+    agent = sb.Agent(sb.SUCB(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])))
+    decisions = agent.ask(pulls)
+    assert {each.arm for each in decisions} == {0}
+    return agent
+
+
+@pytest.mark.parametrize("single_first", [True, False])
+def test_a_single_result_in_the_place_of_a_batch_counts(single_first: bool) -> None:
+    """Found in review: parts that came later took its place, and it was never tested."""
+    agent = batch_of(3)
+    steps = [
+        lambda: agent.tell(2, 1.0),
+        lambda: agent.tell_totals([0], [1, 0], [1, 0], until=2),
+    ]
+    for step in steps if single_first else reversed(steps):
+        step()
+    assert (agent.waiting_count, agent.tested.pulls.tolist()) == (2, [0, 0])
+    again = sb.Agent.from_json(agent.to_json(), agent.policy)
+    for each in (agent, again):
+        each.tell(1, 0.0)
+        assert (each.pending_count, each.waiting_count) == (0, 0)
+        assert (each.tested.pulls.tolist(), each.tested.sums.tolist()) == ([3, 0], [2.0, 0.0])
+
+
+def test_a_part_that_fails_leaves_a_single_result_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    agent = batch_of(4)
+    agent.tell(3, 1.0)
+    before = agent.to_json()
+    with monkeypatch.context() as patch:
+        patch.setattr(agent, "_make_plan", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            agent.tell_totals([0], [1, 0], [1, 0], until=3)
+    assert agent.to_json() == before
+    for decision in (0, 1, 2):
+        agent.tell(decision, 0.0)
+    assert (agent.waiting_count, agent.tested.pulls.tolist()) == (0, [4, 0])
+
+
+@pytest.mark.parametrize("until", [True, 2.0, "2", 0, 3, -1])
+def test_the_end_of_a_batch_is_a_decision(until: Any) -> None:
+    agent = batch_of(3)
+    before = agent.to_json()
+    with pytest.raises(sb.DecisionError, match=r"until=.*: expected a decision from 1 to 2"):
+        agent.tell_totals([1], [1, 0], [1, 0], until=until)
+    assert agent.to_json() == before
+    agent.tell_totals([1], [1, 0], [1, 0], until=np.int64(2))
+    assert sb.Agent.from_json(agent.to_json(), agent.policy).waiting_count == 1

@@ -135,6 +135,54 @@ def test_a_plan_is_extended_by_what_is_certain(make: Any) -> None:
     assert agent.left_to_hand_out == 0, "while rewards are out it stays as it is"
 
 
+def test_a_plan_is_not_changed_by_extending_it() -> None:
+    """Found in review: policies that count their choices had another arm planned."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        agent = sb.Agent(sb.OSSB(3, epsilon=0.3))
+        for _ in range(int(rng.integers(1, 40))):
+            agent.tell(agent.ask().id, float(rng.integers(2)))
+        planned = agent.planned
+        agent.extend_plan(5)
+        assert (agent.planned >= planned).all()
+
+
+class Own(NamedTuple):
+    """A state of a user's own: what `data` is, only its policy knows."""
+
+    data: np.ndarray
+
+
+class Tally(NamedTuple):
+    """Pulls the arm with the most ones."""
+
+    n_arms: int
+
+    def init(self) -> Own:
+        return Own(np.zeros((self.n_arms, 2)))
+
+    def choose(self, state: Own, now: sb.Now, rng: Any) -> sb.Choice:
+        return sb.Choice(int(state.data[:, 1].argmax()), 0)
+
+    def update(self, state: Own, outcome: sb.Outcome) -> None:
+        state.data[outcome.arm] += outcome.pulls, outcome.total
+
+
+def test_what_a_state_of_ones_own_holds_is_not_guessed() -> None:
+    """Found in review: any field named `data` was taken for pulls and sums."""
+    for arms in (2, 3):
+        agent = sb.Agent(Tally(arms))
+        agent.tell(agent.ask().id, 1.0)
+        agent.extend_plan(5)
+        assert agent.planned.tolist() == [1] + [0] * (arms - 1)
+    remembering = base.Lookahead(memory=lambda policy, tables: np.zeros(1))
+    base.register(Tally, remembering)
+    try:
+        assert base.resumed_work(Tally(2), Tally(2).init()) is None
+    finally:
+        del base.LOOKAHEADS[Tally]
+
+
 def test_ucb1_in_twelve_lines() -> None:
     """What docs/add-a-policy.md shows: a named tuple with `init` and `choose`."""
 

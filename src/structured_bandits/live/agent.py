@@ -252,6 +252,8 @@ class Agent:
         """
         seen = self._checked(self._pulls_of(decision_ids), sums, squares)
         several = [self._find(each) for each in dict.fromkeys(decision_ids)]
+        last = max((pending.id for pending in several), default=-1)
+        end = last if until is None else self._checked_end(until, last)
         if not several:
             return
         within = True
@@ -260,10 +262,7 @@ class Agent:
             self._forget(pending)
             self._told[pending.arm] += self._is_planned(pending)
         self._take_in(seen)
-        last = max(pending.id for pending in several)
-        if until is not None and not last <= until < self._next_id:
-            raise DecisionError(f"until={until!r}: expected a decision from {last} on")
-        self._settle_together(last if until is None else until, seen)
+        self._settle_together(end, seen)
         self._left = int(np.maximum(self._quota - self._told, 0).sum())
         if self._overturned or not within or not self._lacks_rewards():
             self._make_plan()
@@ -571,12 +570,18 @@ class Agent:
         untouched = not len(self._pending) and not self._handed.any()
         if not untouched or not chooses(type(policy)) or getattr(policy, "randomised", False):
             return
-        from structured_bandits.lookahead import certain_pulls, resumed_work
+        from structured_bandits.lookahead import plan_certain, resumed_work
 
-        copy = copied_state(policy, self._state)  # some count their choices
-        work, now = resumed_work(policy, copy), Now(self._t, limit)
-        certain_pulls(policy, copy, now, self._quota, self._rng, work)
-        self._left = int(self._quota.sum())
+        copy, quota = copied_state(policy, self._state), np.zeros_like(self._quota)
+        work = resumed_work(policy, copy)
+        if work is None:
+            return
+        plan_certain(policy, copy, Now(self._t, limit), quota, self._rng, work)
+        if (
+            quota >= self._quota
+        ).all():  # a policy that counts its choices may choose another arm now
+            self._quota[:] = quota
+            self._left = int(quota.sum())
 
     @property
     def planned(self) -> Ints:
@@ -933,6 +938,15 @@ class Agent:
         self._ahead = None
         if self._is_planned(pending):
             self._in_plan -= 1
+
+    def _checked_end(self, until: Any, last: int) -> int:
+        """Return the last decision of a batch, of which `last` was told."""
+        whole = isinstance(until, (int, np.integer)) and not isinstance(until, bool)
+        if not whole or not last <= until < self._next_id:
+            raise DecisionError(
+                f"until={until!r}: expected a decision from {max(last, 0)} to {self._next_id - 1}"
+            )
+        return int(until)
 
     def _find(self, decision_id: int) -> Pending:
         if isinstance(decision_id, Decision):

@@ -35,9 +35,12 @@ class WaitingResults:
         self._start = 0  # rows before this one are settled
         self._waiting = 0  # results in all
         self._together: dict[int, Seen] = {}  # by the last of their decisions
+        # Since `mark`: single ones in whose place parts wait now, with their arms and rewards.
+        self._replaced: list[tuple[int, int, float]] = []
 
     def mark(self) -> tuple[int, int, int, int, dict[int, Seen]]:
         """Begin a change; return what `undo` needs. Rows that are settled are dropped only here."""
+        self._replaced = []
         if not self._waiting:
             self._together = {}
             del self._arms[:], self._rewards[:]
@@ -57,21 +60,26 @@ class WaitingResults:
         for decision_id in (*told, *added):
             if 0 <= decision_id - self._first < rows and decision_id not in self._together:
                 self._arms[decision_id - self._first] = NOTHING
+        for decision_id, arm, reward in self._replaced:
+            row = decision_id - self._first
+            self._arms[row], self._rewards[row] = arm, reward
+        self._replaced = []
 
     def add(self, decision_id: int, arm: int, reward: float, oldest: int) -> None:
         """Keep a reward; `oldest` is the first decision that is out, an earlier one."""
         if decision_id in self._together:  # parts of its batch wait in its place
             arms = len(self._together[decision_id].pulls)
-            one = Seen(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms))
-            one.pulls[arm], one.sums[arm], one.squares[arm] = 1, reward, reward * reward
-            self.add_together(decision_id, one, oldest)
+            self.add_together(decision_id, _single(arm, reward, arms), oldest)
             return
         self._put(decision_id, arm, reward, oldest)
         self._waiting += 1
 
     def add_together(self, last: int, seen: Seen, oldest: int) -> None:
         """Keep results that were told together, or parts of them, in the place of decision `last`."""
-        before = self._together.get(last)
+        before, row = self._together.get(last), last - self._first
+        if 0 <= row < len(self._arms) and self._arms[row] >= 0:  # that decision was told by itself
+            self._replaced.append((last, self._arms[row], self._rewards[row]))
+            before = _single(self._arms[row], self._rewards[row], len(seen.pulls))
         self._put(last, TOGETHER, 0.0, oldest)
         self._together[last] = seen if before is None else Seen(*map(np.add, before, seen))
         self._waiting += int(seen.pulls.sum())
@@ -121,3 +129,10 @@ class WaitingResults:
         """What waits and was told together, by the last of its decisions."""
         settled = self._first + self._start
         return {last: seen for last, seen in sorted(self._together.items()) if last >= settled}
+
+
+def _single(arm: int, reward: float, arms: int) -> Seen:
+    """Return a single result as results of all arms."""
+    one = Seen(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms))
+    one.pulls[arm], one.sums[arm], one.squares[arm] = 1, reward, reward * reward
+    return one

@@ -220,7 +220,7 @@ def _check_identity(saved: Any, policy: Any) -> None:
 
 
 def _fits(key: str, saved: Any, given: Any, policy: Any) -> bool:
-    if saved == given:
+    if saved == given or (key == "class" and saved in getattr(policy, "former_names", ())):
         return True
     structure = getattr(policy, "structure", None)
     if key == "structure" and structure is not None:

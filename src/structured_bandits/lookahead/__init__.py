@@ -21,9 +21,9 @@ from structured_bandits.lookahead import (
 )
 from structured_bandits.lookahead.base import (
     Lookahead,
-    certain_pulls,
     close,
     lookahead_of,
+    plan_certain,
     register,
     resumed_work,
 )
@@ -45,7 +45,7 @@ from structured_bandits.policies.ucbv import UCBV
 from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
 from structured_bandits.policies.wagp import WAGP
 
-__all__ = ["Lookahead", "certain_pulls", "register", "resumed_work"]
+__all__ = ["Lookahead", "plan_certain", "register", "resumed_work"]
 
 OF_THE_LIBRARY = {
     GreedyMLE: greedy_mle,

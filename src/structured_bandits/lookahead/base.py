@@ -31,6 +31,7 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.compilable import chosen, compilable
 from structured_bandits.errors import ParameterError
+from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.playing import choose, chooses, plan
 from structured_bandits.protocol import Now, Outcome, Seen
@@ -132,7 +133,7 @@ def _planning(kind: type) -> Callable[..., int]:
         return own
     if not chooses(kind):
         return as_planned
-    return drawn_pull if getattr(kind, "randomised", False) else certain_pulls
+    return drawn_pull if getattr(kind, "randomised", False) else plan_certain
 
 
 quick_plan = chosen(_planning)
@@ -159,7 +160,7 @@ def drawn_pull(
 
 
 @compilable
-def certain_pulls(
+def plan_certain(
     policy: Any, state: Any, now: Now, quota: Ints, rng: np.random.Generator, work: Work
 ) -> int:
     """Plan the part of a stretch that is certain whatever the rewards are; one pull if no model fits.
@@ -191,18 +192,30 @@ def fresh_work(policy: Any) -> Work:
     return Work(tables, memory(policy, tables))
 
 
-def resumed_work(policy: Any, state: Any) -> Work:
+def resumed_work(policy: Any, state: Any) -> Work | None:
     """Return what a run that has learned this works with; in plain Python.
 
-    Of a policy that chooses: the state has pulls and sums as `data`, or all results as `heard`.
+    None if a lookahead has to know results that the state does not hold: as `Data` in a field `data`, or
+    as `Seen` in a field `heard`. (Squared rewards are unknown, nan, of the former.)
     """
+    own, results = found(type(policy)), _results_of(state)
+    remembers = own.memory is not no_memory or own.note is not nothing_to_note
+    if results is None and remembers:
+        return None
     work = fresh_work(policy)
-    if hasattr(state, "heard"):
-        note_each(policy, state, state.heard, work)
-    elif hasattr(state, "data"):
-        pulls, sums = state.data
-        note_each(policy, state, Seen(pulls, sums, np.full(len(pulls), math.nan)), work)
+    if results is not None:
+        note_each(policy, state, results, work)
     return work
+
+
+def _results_of(state: Any) -> Seen | None:
+    """Return the pulls and sums that a state holds, None if it does not say so."""
+    heard, data = getattr(state, "heard", None), getattr(state, "data", None)
+    if isinstance(heard, Seen):
+        return heard
+    if isinstance(data, Data):
+        return Seen(data.pulls, data.sums, np.full(len(data.pulls), math.nan))
+    return None
 
 
 @compilable

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from structured_bandits.errors import ParameterError
 from structured_bandits.live.learned import copied_state
 from structured_bandits.lookahead.base import Work, fresh_work, resumed_work
 from structured_bandits.policies.playing import chooses
@@ -24,7 +25,15 @@ def copied(policy: Any, spare: Spare, state: Any, work: Work) -> tuple[Any, Work
     if holds_arrays(state) and holds_arrays(work.memory):
         return copied_whole(policy, spare, state, work)
     copy = copied_state(policy, state)
-    return copy, resumed_work(policy, copy) if chooses(type(policy)) else fresh_work(policy)
+    if not chooses(type(policy)):
+        return copy, fresh_work(policy)
+    resumed = resumed_work(policy, copy)
+    if resumed is None:
+        raise ParameterError(
+            f"{type(policy).__name__}: its lookahead keeps what was seen, and its state, which cannot "
+            "be copied array by array, does not hold that as `data` (sb.fresh_state)"
+        )
+    return copy, resumed
 
 
 def copied_whole(policy: Any, spare: Spare, state: Any, work: Work) -> tuple[Any, Work]:
