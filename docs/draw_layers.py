@@ -59,7 +59,7 @@ def draw() -> str:
         '<rect width="100%" height="100%" fill="#ffffff"/>',
     ]
     for room, (left, top, width) in places.items():
-        small = SIZE if len(room) < 20 else 15
+        small = SIZE if len(room) < 20 else 14
         parts.append(
             f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{HEIGHT}" rx="6" '
             'fill="#e8eef5" stroke="#5b7ba0"/>'

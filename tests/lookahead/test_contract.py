@@ -194,13 +194,9 @@ def test_ucb1_in_twelve_lines() -> None:
 
         def choose(self, state: Any, now: sb.Now, rng: Any) -> sb.Choice:
             pulls, sums = state.data
-            best, highest = 0, -math.inf
-            for arm in range(len(pulls)):
-                if pulls[arm] == 0:
-                    return sb.Choice(arm, 0)
-                index = sums[arm] / pulls[arm] + math.sqrt(2.0 * math.log(now.t) / pulls[arm])
-                if index > highest:
-                    best, highest = arm, index
-            return sb.Choice(best, 0)
+            if pulls.min() == 0:  # each arm once first
+                return sb.Choice(pulls.argmin(), 0)
+            index = sums / pulls + np.sqrt(2 * math.log(now.t) / pulls)
+            return sb.Choice(index.argmax(), 0)
 
     sb.testing.check_policy(UCB1(3), compiled=False)
