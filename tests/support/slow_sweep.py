@@ -175,6 +175,7 @@ class SweepProcess:
                 stdout=said,
                 stderr=said if terminal is None else terminal,
                 start_new_session=True,
+                preexec_fn=_hear_interruptions,
             )
 
     def __enter__(self) -> Self:
@@ -240,6 +241,11 @@ class SweepProcess:
         """Raise unless all processes that it has started have ended."""
         _, alive = psutil.wait_procs(self._known, timeout=PATIENCE)
         assert alive == []
+
+
+def _hear_interruptions() -> None:
+    """Undo that shells let what they start in the background ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def until(done: Callable[[], bool], may_wait: Callable[[], bool], said: Path) -> None:
