@@ -577,9 +577,7 @@ class Agent:
         if work is None:
             return
         plan_certain(policy, copy, Now(self._t, limit), quota, self._rng, work)
-        if (
-            quota >= self._quota
-        ).all():  # a policy that counts its choices may choose another arm now
+        if (quota >= self._quota).all():  # else it counts its choices, and chose another arm now
             self._quota[:] = quota
             self._left = int(quota.sum())
 
@@ -941,8 +939,7 @@ class Agent:
 
     def _checked_end(self, until: Any, last: int) -> int:
         """Return the last decision of a batch, of which `last` was told."""
-        whole = isinstance(until, (int, np.integer)) and not isinstance(until, bool)
-        if not whole or not last <= until < self._next_id:
+        if not _is_whole(until) or not last <= until < self._next_id:
             raise DecisionError(
                 f"until={until!r}: expected a decision from {max(last, 0)} to {self._next_id - 1}"
             )
@@ -951,8 +948,7 @@ class Agent:
     def _find(self, decision_id: int) -> Pending:
         if isinstance(decision_id, Decision):
             raise DecisionError(f"got a whole decision; pass its id, {decision_id.id}")
-        whole = isinstance(decision_id, (int, np.integer)) and not isinstance(decision_id, bool)
-        if whole and 0 <= decision_id < self._next_id:
+        if _is_whole(decision_id) and 0 <= decision_id < self._next_id:
             pending = self._pending.find(int(decision_id))
             if pending is not None:
                 return pending
@@ -963,6 +959,11 @@ class Agent:
 def agent_generator(seed: int) -> np.random.Generator:
     """Return the generator of an agent: a stream that a world with the same seed does not have."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=SPAWN_KEY)))
+
+
+def _is_whole(value: Any) -> bool:
+    """Return whether this is a whole number, and no flag."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _no_results(arms: int) -> Seen:

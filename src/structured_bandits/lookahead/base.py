@@ -127,7 +127,7 @@ note = chosen(lambda kind: found(kind).note)
 memory = chosen(lambda kind: found(kind).memory)
 
 
-def _planning(kind: type) -> Callable[..., int]:
+def planning_of(kind: type) -> Callable[..., int]:
     """Return what writes plans of policies of this class."""
     if (own := found(kind).quick_plan) is not None:
         return own
@@ -136,7 +136,7 @@ def _planning(kind: type) -> Callable[..., int]:
     return drawn_pull if getattr(kind, "randomised", False) else plan_certain
 
 
-quick_plan = chosen(_planning)
+quick_plan = chosen(planning_of)
 
 
 @compilable

@@ -41,7 +41,7 @@ from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data, fresh_data, width_budget
 from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
-from structured_bandits.policies.playing import plan_one, update_each
+from structured_bandits.policies.playing import add_outcome, plan_one, update_each
 from structured_bandits.policies.refusal import refusal
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
@@ -196,8 +196,7 @@ class ChoicePolicy(Policy):
 
     def update(self, state: Any, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards."""
-        state.data.pulls[outcome.arm] += outcome.pulls
-        state.data.sums[outcome.arm] += outcome.total
+        add_outcome(self, state, outcome)
 
     def plan(self, state: Any, now: Now, quota: Ints, rng: np.random.Generator) -> int:
         """Plan one pull, of the arm that is chosen."""

@@ -20,6 +20,7 @@ from structured_bandits.policies.base import (
     registered,
 )
 from structured_bandits.policies.evidence import believed_prior, plain_prior
+from structured_bandits.policies.playing import add_outcome
 from structured_bandits.policies.posteriors import sampling_of
 from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
@@ -111,8 +112,7 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
 
     def update(self, state: ModelTSState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards, to the data and to the posterior."""
-        state.data.pulls[outcome.arm] += outcome.pulls
-        state.data.sums[outcome.arm] += outcome.total
+        add_outcome(self, state, outcome)
         self.posterior.take_in(state.belief, outcome)
 
 

@@ -21,6 +21,7 @@ def chooses(kind: type) -> bool:
     return bool(getattr(kind, "chooses", hasattr(kind, "choose")))
 
 
+@compilable
 def add_outcome(policy: Any, state: Any, outcome: Outcome) -> None:
     """Add the pulls and the sum of their rewards."""
     state.data.pulls[outcome.arm] += outcome.pulls

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Flags
-from structured_bandits.planning.confidence import box_of, fresh_box, write_box
+from structured_bandits.planning.confidence import box_of
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.leads import highest_index
 from structured_bandits.policies.base import (
@@ -90,8 +90,7 @@ class SUCB(StructuredPolicy, ChoicePolicy, _SUCB):
 
     def active_arms(self, state: State, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model that fits; all candidates if none does."""
-        box, found = fresh_box(self.n_arms), np.zeros(self.n_arms, np.bool_)
-        write_box(state.data, self.widths_at(state, t), box)
+        box, found = box_of(state.data, self.widths_at(state, t)), np.zeros(self.n_arms, np.bool_)
         alive = self.cells.best_arms_in(box, found, self.cells.fresh_notes())
         return flagged(found if alive else self.candidates)
 

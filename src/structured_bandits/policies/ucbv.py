@@ -19,6 +19,7 @@ from structured_bandits.policies.base import (
     structure_and_arms,
 )
 from structured_bandits.policies.index_policy import NO_ARM, BlindPolicy, first_unpulled
+from structured_bandits.policies.playing import add_outcome
 from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
@@ -107,8 +108,7 @@ class UCBV(BlindPolicy, _UCBV):
 
     def update(self, state: UCBVState, outcome: Outcome) -> None:
         """Add the pulls and the sums of their rewards and of their squares."""
-        state.data.pulls[outcome.arm] += outcome.pulls
-        state.data.sums[outcome.arm] += outcome.total
+        add_outcome(self, state, outcome)
         state.squares[outcome.arm] += outcome.squares
 
 

@@ -29,6 +29,7 @@ from structured_bandits.policies.evidence import (
     evidence_of,
     plain_prior,
 )
+from structured_bandits.policies.playing import add_outcome
 from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure
@@ -147,8 +148,7 @@ strengths=100.0, prior=None, reward_range=(0.0, 1.0))
 
     def update(self, state: PairsState, outcome: Outcome) -> None:
         """Add the pulls and the sum of their rewards, and see what they say."""
-        state.data.pulls[outcome.arm] += outcome.pulls
-        state.data.sums[outcome.arm] += outcome.total
+        add_outcome(self, state, outcome)
         write_terms(self.pairs, state, outcome.arm, self.bottom, self.top)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen, compilable, do_nothing
-from structured_bandits.lookahead.base import Work, drawn_pull, memory, note_each, quick_plan
+from structured_bandits.lookahead.base import Work, drawn_pull, memory, note_each, planning_of
 from structured_bandits.policies.guarded import Guarded, alarm_of
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.policies.playing import chooses, observe
@@ -183,24 +183,11 @@ def make_plan(
     a plan takes most of the time that this file takes.
     """
     forget(policy, state)
-    return decide(policy, state, work, now, quota, rng)
+    return decide(policy, state, now, quota, rng, work)
 
 
-def choose_one(
-    policy: Any, state: Any, work: Work, now: Now, quota: Ints, rng: np.random.Generator
-) -> int:
-    """Plan one pull, of the arm that is chosen."""
-    return drawn_pull(policy, state, now, quota, rng, work)
-
-
-def plan_several(
-    policy: Any, state: Any, work: Work, now: Now, quota: Ints, rng: np.random.Generator
-) -> int:
-    """Plan as many pulls as the policy wants."""
-    return quick_plan(policy, state, now, quota, rng, work)
-
-
-decide = chosen(lambda kind: choose_one if chooses(kind) else plan_several)
+#: `decide(policy, state, now, quota, rng, work)`: one pull, or as many as the policy plans at once.
+decide = chosen(lambda kind: drawn_pull if chooses(kind) else planning_of(kind))
 
 
 @compilable
