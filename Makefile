@@ -55,7 +55,7 @@ test-pre:
 # What meets other packages most: policies, simulations and their files, agents, structures, solvers,
 # theory, figures. The cases that play against the oracles are our own arithmetic and stay with `make test`.
 test-versions: $(READY)
-	$(PYTEST) tests/live tests/policies/test_policies.py tests/policies/test_regret.py tests/solvers \
+	$(PYTEST) tests/agents tests/policies/test_policies.py tests/policies/test_regret.py tests/solvers \
 		tests/simulation tests/structures/test_structures.py tests/structures/test_knowledge.py \
 		tests/theory/test_golden_values.py tests/theory/test_review_cases.py \
 		tests/theory/test_conditions.py tests/test_cli.py tests/test_extras.py

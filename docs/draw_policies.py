@@ -21,14 +21,14 @@ import matplotlib
 import numpy as np
 
 import structured_bandits as sb
+from structured_bandits.display import styles
+from structured_bandits.display.labels import NUMBERS as TICKS
 from structured_bandits.experiments.paper.structures import (
     figure1_left,
     figure1_right,
     random_structure,
 )
 from structured_bandits.experiments.policies import build_policy
-from structured_bandits.plots import styles
-from structured_bandits.plots.labels import NUMBERS as TICKS
 from structured_bandits.policies.base import POLICIES
 
 matplotlib.use("Agg")

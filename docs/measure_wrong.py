@@ -18,11 +18,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import structured_bandits as sb
-from structured_bandits.plots import styles
-from structured_bandits.plots.labels import NUMBERS
-from structured_bandits.plots.legends import legend_below
-from structured_bandits.plots.line_ends import label_line_ends
-from structured_bandits.plots.styles import SCREEN
+from structured_bandits.display import styles
+from structured_bandits.display.labels import NUMBERS
+from structured_bandits.display.legends import legend_below
+from structured_bandits.display.line_ends import label_line_ends
+from structured_bandits.display.styles import SCREEN
 
 HERE = Path(__file__).parent / "guides"
 CURVES = HERE / "wrong-structure-regret.csv"

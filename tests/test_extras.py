@@ -17,8 +17,8 @@ import pytest
 import structured_bandits as sb
 from structured_bandits.__main__ import main
 from structured_bandits.base.extras import needs
-from structured_bandits.report.page import check_page
-from structured_bandits.report.page_templates import environment
+from structured_bandits.display.page import check_page
+from structured_bandits.display.page_templates import environment
 
 ROOT = Path(sb.__file__).parent
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]

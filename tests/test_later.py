@@ -17,9 +17,9 @@ before = set(sys.modules)
 agent = sb.Agent
 print(json.dumps({
     "early": sorted(name for name in before if name.split(".")[1:2] in (
-        ["advice"], ["experiments"], ["theory"], ["report"], ["plots"])
+        ["advice"], ["experiments"], ["theory"], ["display"])
         and name.removeprefix("structured_bandits.") not in ASKED_BY_OSSB),
-    "same": agent is sb.live.agent.Agent and agent is sb.Agent,
+    "same": agent is sb.agents.agent.Agent and agent is sb.Agent,
     "listed": set(sb.__all__) <= set(dir(sb)),
 }))
 """

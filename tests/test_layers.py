@@ -22,9 +22,8 @@ LAYERS = [
     {"policies", "worlds"},
     {"lookahead"},
     {"theory.upper_bounds"},
-    {"simulation", "live"},
-    {"plots", "testing"},
-    {"report"},
+    {"simulation", "agents"},
+    {"display", "testing"},
     {"advice"},
     {"experiments"},
     {"service"},
@@ -143,7 +142,7 @@ def test_nothing_but_the_command_knows_the_paper() -> None:
 
 def test_the_report_plays_nothing() -> None:
     """It may read results, but not make them."""
-    for path in (ROOT / "report").glob("*.py"):
+    for path in (ROOT / "display").glob("*.py"):
         simulation = {name for name in imported_modules(path) if name.startswith("simulation")}
         assert simulation <= {"simulation.result", "simulation.regret_table"}, path.name
 

@@ -1,6 +1,6 @@
 """Soak: live agents replayed, read and restored on very many event sequences (not part of `make test`).
 
-As tests/live/test_events.py, on larger structures: 40 models × 12 arms and curves of 8 pieces × 12 arms,
+As tests/agents/test_events.py, on larger structures: 40 models × 12 arms, curves of 8 pieces × 12 arms,
 at levels alpha from 0.01 to 2. Every other sequence is SUCB's, which keeps most from plan to plan.
 
     PYTHONPATH=tests python tools/soak_events.py [sequences] [first]

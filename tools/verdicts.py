@@ -11,8 +11,8 @@ from pathlib import Path
 
 from test_reproduce import verdicts_of
 
+from structured_bandits.display.verdicts import FAILS, HOLDS
 from structured_bandits.experiments.claim_runner import MOST_RUNS
-from structured_bandits.report.verdicts import FAILS, HOLDS
 
 SEEDS = range(5)
 

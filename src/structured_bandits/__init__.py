@@ -79,12 +79,12 @@ if TYPE_CHECKING:  # what LATER says, for tools that read types
     from structured_bandits.advice.advice import Advice
     from structured_bandits.advice.advise import advise
     from structured_bandits.advice.candidates import candidates
+    from structured_bandits.agents.agent import Agent, Decision
+    from structured_bandits.agents.likely import LikelyModel
+    from structured_bandits.agents.logs import Learned
     from structured_bandits.experiments.sweeps.loaded import Sweep, load_sweep
     from structured_bandits.experiments.sweeps.sweep import sweep
     from structured_bandits.inference.misfit.report import Misfit
-    from structured_bandits.live.agent import Agent, Decision
-    from structured_bandits.live.likely import LikelyModel
-    from structured_bandits.live.logs import Learned
     from structured_bandits.service.client.decision import RemoteDecision
     from structured_bandits.service.client.remote_agent import RemoteAgent
     from structured_bandits.theory.analysis import Analysis, analyse
@@ -101,10 +101,10 @@ LATER = {  # what a simulation does without: a third of the time that the packag
     "Sweep": "experiments.sweeps.loaded",
     "load_sweep": "experiments.sweeps.loaded",
     "sweep": "experiments.sweeps.sweep",
-    "Agent": "live.agent",
-    "Decision": "live.agent",
-    "LikelyModel": "live.likely",
-    "Learned": "live.logs",
+    "Agent": "agents.agent",
+    "Decision": "agents.agent",
+    "LikelyModel": "agents.likely",
+    "Learned": "agents.logs",
     "RemoteAgent": "service.client.remote_agent",
     "RemoteDecision": "service.client.decision",
     "Misfit": "inference.misfit.report",

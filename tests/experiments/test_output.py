@@ -19,14 +19,14 @@ from support.full_disk import full_disk
 from structured_bandits import OutputError
 from structured_bandits import Result as Runs
 from structured_bandits.cli.commands import main
+from structured_bandits.display.figures import draw_figure, save_figure, save_numbers
+from structured_bandits.display.page import Page, write_page
+from structured_bandits.display.verdicts import Shown
 from structured_bandits.experiments import saved_runs
 from structured_bandits.experiments.paper.catalogue import experiments
 from structured_bandits.experiments.run import figure_name
 from structured_bandits.experiments.saved_runs import RunOptions, result_path
 from structured_bandits.experiments.settings import read_experiment
-from structured_bandits.report.figures import draw_figure, save_figure, save_numbers
-from structured_bandits.report.page import Page, write_page
-from structured_bandits.report.verdicts import Shown
 from structured_bandits.testing.requirements import in_threads
 
 HOSTILE = [

@@ -21,6 +21,7 @@ from support.browser import need_browser, open_page
 
 import structured_bandits as sb
 from structured_bandits.cli.commands import main
+from structured_bandits.display.verdicts import CAPPED, FAILS, HOLDS, SAME, Verdict
 from structured_bandits.experiments.claim_runner import decide
 from structured_bandits.experiments.paper.catalogue import FOLDER, IDS, experiments
 from structured_bandits.experiments.paper.claim_list import CLAIMS
@@ -28,7 +29,6 @@ from structured_bandits.experiments.paper.page_texts import PRESETS
 from structured_bandits.experiments.saved_runs import RunOptions, gather
 from structured_bandits.experiments.settings import read_experiment
 from structured_bandits.policies.base import POLICIES
-from structured_bandits.report.verdicts import CAPPED, FAILS, HOLDS, SAME, Verdict
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["reproduce", "fig2a", "fig3a", "fig1-left", "--preset", "fitted", "--runs", "4"]

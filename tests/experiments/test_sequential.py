@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import structured_bandits as sb
 from structured_bandits.cli.commands import main
+from structured_bandits.display.verdicts import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
 from structured_bandits.experiments import sequential
 from structured_bandits.experiments.claims import (
     Arm,
@@ -22,7 +23,6 @@ from structured_bandits.experiments.claims import (
     NeverPulls,
 )
 from structured_bandits.experiments.sequential import LOG_NEEDED, SHARES, Comparison, log_wealth
-from structured_bandits.report.verdicts import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
 
 
 def comparison(one: np.ndarray, two: np.ndarray, most: float = 1.0) -> Comparison:

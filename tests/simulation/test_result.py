@@ -14,8 +14,8 @@ from scipy import stats
 from support.full_disk import full_disk
 
 import structured_bandits as sb
+from structured_bandits.display.regret import regret_curves
 from structured_bandits.experiments.paper.structures import figure1_right
-from structured_bandits.plots.regret import regret_curves
 
 matplotlib.use("Agg")
 

@@ -1,8 +1,8 @@
-"""Policies whose agents were saved by version 0.1.0, and how the files in tests/live/data came about.
+"""Policies whose agents were saved by version 0.1.0, and how the files in tests/agents/data came about.
 
 The files were written once, by this script run with version 0.1.0 of the library:
 
-    PYTHONPATH=<0.1.0>/src:tests python tests/support/first_version.py tests/live/data/0.1.0
+    PYTHONPATH=<0.1.0>/src:tests python tests/support/first_version.py tests/agents/data/0.1.0
 
 and some of them again with version 0.2.0, before snapshots had version 3. Each has a snapshot, in some
 of which decisions are out, and what the agent did next if those were cancelled and each reward told

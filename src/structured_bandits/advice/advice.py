@@ -66,7 +66,7 @@ class Advice:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw mean regrets with their intervals, inside the structure and outside; return the axes."""
-        from structured_bandits.plots.advice_figure import draw_advice
+        from structured_bandits.display.advice_figure import draw_advice
 
         return draw_advice(self.table, ax)
 

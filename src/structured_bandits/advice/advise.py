@@ -17,12 +17,12 @@ from structured_bandits.advice.truths import (
     posterior_of,
     truths_of,
 )
+from structured_bandits.agents.results import checked_results
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.misfit.build import misfit_test
 from structured_bandits.inference.misfit.e_value import fresh_look_memory, look_at
 from structured_bandits.inference.misfit.report import Misfit, misfit_of
 from structured_bandits.inference.misfit.schedule import watching_of
-from structured_bandits.live.results import checked_results
 from structured_bandits.protocol import Seen
 from structured_bandits.structures.base import Structure
 

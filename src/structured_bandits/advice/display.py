@@ -18,9 +18,15 @@ from structured_bandits.advice.sentences import needs_no_policy
 from structured_bandits.base.extras import needs
 from structured_bandits.base.text_tables import paragraph, plus_minus, rounded, table_text
 from structured_bandits.base.writing import write_whole
-from structured_bandits.plots.advice_figure import draw_advice, figure_size
-from structured_bandits.report.figures import inline_svg, svg_text
-from structured_bandits.report.page import check_page, facts_html, table_html, text_html, whole_page
+from structured_bandits.display.advice_figure import draw_advice, figure_size
+from structured_bandits.display.figures import inline_svg, svg_text
+from structured_bandits.display.page import (
+    check_page,
+    facts_html,
+    table_html,
+    text_html,
+    whole_page,
+)
 
 if TYPE_CHECKING:
     import pandas

@@ -102,8 +102,8 @@ def analyse(
     FILE has the structure: a CSV file with a row for each model and a column for each arm, or a TOML
     file that says which kind of structure it is.
     """
+    from structured_bandits.display.analysis_report import analysis_data, analysis_text
     from structured_bandits.experiments.cost import named_policies, played_policies
-    from structured_bandits.report.analysis_report import analysis_data, analysis_text
     from structured_bandits.structures.files.load import load_structure
     from structured_bandits.theory.analysis import analyse as analysis_of
 
@@ -137,7 +137,7 @@ def _overview(
     as_json: bool,
 ) -> None:
     """Print a row for each model, the answer of `analyse` without a truth."""
-    from structured_bandits.report.overview_report import overview_data, overview_text
+    from structured_bandits.display.overview_report import overview_data, overview_text
     from structured_bandits.structures.files.load import load_structure
     from structured_bandits.theory.overview import overview
 
@@ -225,7 +225,7 @@ def advise(
     file that says which kind of structure it is.
     """
     from structured_bandits.advice.advise import advise as ask
-    from structured_bandits.report.page import check_page
+    from structured_bandits.display.page import check_page
     from structured_bandits.structures.files.load import load_structure
 
     with stoppable("stopped; nothing was decided"), warnings.catch_warnings():
@@ -468,8 +468,8 @@ def _draw(analysis: Any, horizon: int, beta: float, rewards: list[float], path: 
     with needs("--figure", extra="report"):
         from matplotlib.figure import Figure
 
-    from structured_bandits.plots.structure_figure import draw_structure, figure_size
-    from structured_bandits.report.figures import write_figure
+    from structured_bandits.display.figures import write_figure
+    from structured_bandits.display.structure_figure import draw_structure, figure_size
 
     figure = Figure(figsize=figure_size(analysis.structure), layout="constrained")
     draw_structure(analysis, horizon, beta, figure.subplots(), rewards[1] - rewards[0])

@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from structured_bandits.base.progress import progress_bar
+from structured_bandits.display.verdicts import OPEN, Verdict
 from structured_bandits.experiments.claims import Claim
 from structured_bandits.experiments.saved_runs import RunOptions, run_policy, together
 from structured_bandits.experiments.settings import Experiment
-from structured_bandits.report.verdicts import OPEN, Verdict
 from structured_bandits.simulation.result import Result
 
 MOST_RUNS = 6400  # of each policy, times the patience of a claim

@@ -11,9 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.display.verdicts import Statement
 from structured_bandits.errors import ParameterError
 from structured_bandits.experiments.sequential import Comparison
-from structured_bandits.report.verdicts import Statement
 from structured_bandits.simulation.result import Result
 
 RARELY = 0.01  # "never" is shown as: in a smaller share of all runs than this

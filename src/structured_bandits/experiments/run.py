@@ -12,6 +12,17 @@ from structured_bandits.base.extras import needs
 from structured_bandits.base.progress import with_bar
 from structured_bandits.base.text_tables import printable
 from structured_bandits.base.writing import check_files, safe_name, sweep_unfinished
+from structured_bandits.display.figures import (
+    draw_figure,
+    figure_files,
+    inline_svg,
+    numbers,
+    numbers_files,
+    save_figure,
+    save_numbers,
+)
+from structured_bandits.display.page import Page, check_page, write_page
+from structured_bandits.display.verdicts import Shown, ShownProblem
 from structured_bandits.experiments.compile_ahead import compiling_ahead
 from structured_bandits.experiments.saved_runs import (
     RunOptions,
@@ -21,17 +32,6 @@ from structured_bandits.experiments.saved_runs import (
     strangers,
 )
 from structured_bandits.experiments.settings import Experiment
-from structured_bandits.report.figures import (
-    draw_figure,
-    figure_files,
-    inline_svg,
-    numbers,
-    numbers_files,
-    save_figure,
-    save_numbers,
-)
-from structured_bandits.report.page import Page, check_page, write_page
-from structured_bandits.report.verdicts import Shown, ShownProblem
 from structured_bandits.simulation.regret_table import regret_table
 from structured_bandits.simulation.result import Result
 

@@ -23,7 +23,7 @@ from statistics import NormalDist
 import numpy as np
 
 from structured_bandits.arrays import Floats
-from structured_bandits.report.verdicts import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
+from structured_bandits.display.verdicts import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
 
 ERROR = 1e-4  # the probability that a verdict is wrong, at most
 MARGIN = 0.02  # of the second side: a smaller difference does not matter

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from structured_bandits.agents.learned import copied_state
 from structured_bandits.errors import ParameterError
-from structured_bandits.live.learned import copied_state
 from structured_bandits.lookahead.base import Work, fresh_work, resumed_work
 from structured_bandits.policies.playing import chooses
 from structured_bandits.simulation.desk import Spare

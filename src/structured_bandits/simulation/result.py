@@ -187,7 +187,7 @@ class Result:
         - `legend`: True for a legend under the axes; by default names stand at the ends of their lines
           where they fit, in a legend only where they do not.
         """
-        from structured_bandits.plots.regret import draw_regret
+        from structured_bandits.display.regret import draw_regret
 
         return draw_regret(
             self, ax, policies=policies, log=log, bands=bands, style=style, legend=legend

@@ -7,7 +7,7 @@ to see it again. They print nothing, are deterministic and take seconds.
 >>> sb.testing.check_policy(sb.UCB(3), compiled=False)
 """
 
-from structured_bandits.live.agent import agent_generator
+from structured_bandits.agents.agent import agent_generator
 from structured_bandits.testing.policy_checks import check_policy
 from structured_bandits.testing.requirements import CheckError
 from structured_bandits.testing.structure_checks import check_structure

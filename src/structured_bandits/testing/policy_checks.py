@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from structured_bandits.agents.agent import Agent, agent_generator
+from structured_bandits.agents.learned import learned_arrays
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import HorizonWarning
-from structured_bandits.live.agent import Agent, agent_generator
-from structured_bandits.live.learned import learned_arrays
 from structured_bandits.policies.form import check_policy as check_form
 from structured_bandits.policies.playing import chooses
 from structured_bandits.records import Record

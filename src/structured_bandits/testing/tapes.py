@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structured_bandits.agents.agent import agent_generator
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.live.agent import agent_generator
 from structured_bandits.lookahead.base import NO_WORK, Work, fresh_work, note_each, quick_plan
 from structured_bandits.policies.form import check_plan
 from structured_bandits.policies.playing import observe

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structured_bandits.agents.results import checked_results
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import RewardError
-from structured_bandits.live.results import checked_results
 from structured_bandits.lookahead.base import LOOKAHEADS, Lookahead, Work
 from structured_bandits.planning.streaks import NO_LIMIT, Streak
 from structured_bandits.protocol import Now, Outcome, Paid, Stop

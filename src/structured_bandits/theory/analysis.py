@@ -269,7 +269,7 @@ class Analysis:
 
     def plot(self, horizon: int, beta: float = 1.0, ax: Axes | None = None) -> Axes:
         """Draw the structure, the truth and the gaps that remove the other arms."""
-        from structured_bandits.plots.structure_figure import draw_structure
+        from structured_bandits.display.structure_figure import draw_structure
 
         return draw_structure(self, horizon, beta, ax)
 

@@ -170,12 +170,12 @@ class Overview:
         return f"Overview({count} of {self.structure!r}, hardest {self.table[0].name!r})"
 
     def __str__(self) -> str:
-        from structured_bandits.report.overview_report import overview_data, overview_text
+        from structured_bandits.display.overview_report import overview_data, overview_text
 
         return overview_text(overview_data(self))
 
     def _repr_html_(self) -> str:
-        from structured_bandits.report.overview_report import overview_data, overview_html
+        from structured_bandits.display.overview_report import overview_data, overview_html
 
         return overview_html(overview_data(self))
 

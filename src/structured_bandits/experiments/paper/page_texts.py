@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from structured_bandits.experiments.sequential import ERROR, MARGIN
-from structured_bandits.report.verdicts import (
+from structured_bandits.display.verdicts import (
     CAPPED,
     FAILS,
     HOLDS,
@@ -15,6 +14,7 @@ from structured_bandits.report.verdicts import (
     Verdict,
     tally,
 )
+from structured_bandits.experiments.sequential import ERROR, MARGIN
 
 TITLE = "A Novel Confidence-Based Algorithm for Structured Bandits: the experiments, again"
 LEAD = (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from structured_bandits.display.page import Page
+from structured_bandits.display.verdicts import claims_text
 from structured_bandits.experiments.claim_runner import MOST_RUNS, decide
 from structured_bandits.experiments.paper.catalogue import experiments, with_all_policies
 from structured_bandits.experiments.paper.claim_list import CLAIMS
@@ -17,8 +19,6 @@ from structured_bandits.experiments.paper.page_texts import (
 )
 from structured_bandits.experiments.run import Say, publish, run_all
 from structured_bandits.experiments.saved_runs import RunOptions
-from structured_bandits.report.page import Page
-from structured_bandits.report.verdicts import claims_text
 from structured_bandits.simulation.regret_table import regret_table
 
 

@@ -130,7 +130,7 @@ class Sweep:
 
     def plot(self) -> Figure:
         """Draw the mean regret at the end: a panel for each setting, a line for each policy."""
-        from structured_bandits.plots.small_multiples import draw_sweep
+        from structured_bandits.display.small_multiples import draw_sweep
 
         return draw_sweep(self._summary, self.parameters, self.settings, self.runs)
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from structured_bandits.base.extras import needs
 from structured_bandits.base.writing import write_whole
+from structured_bandits.display.page import check_page
+from structured_bandits.display.sweep_page import write_sweep_page
 from structured_bandits.experiments.settings import NOTHING_NAMED
 from structured_bandits.experiments.sweeps.grid import read_grid
 from structured_bandits.experiments.sweeps.loaded import Sweep, load_sweep
 from structured_bandits.experiments.sweeps.play import Workers, play_grid
 from structured_bandits.experiments.worlds import NamedStructures
-from structured_bandits.report.page import check_page
-from structured_bandits.report.sweep_page import write_sweep_page
 from structured_bandits.simulation.simulate import versions_of
 
 PAGE = "report.html"

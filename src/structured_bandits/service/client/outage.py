@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from structured_bandits.agents.available import allowed_arms
 from structured_bandits.errors import ServiceError
-from structured_bandits.live.available import allowed_arms
 from structured_bandits.service.client.decision import UNREACHABLE, RemoteDecision
 from structured_bandits.wire import Ask, Named, Request
 

@@ -15,6 +15,9 @@ import msgspec
 import numpy as np
 
 from structured_bandits import wire
+from structured_bandits.agents.available import listed_arms
+from structured_bandits.agents.logs import Learned, read_log
+from structured_bandits.agents.results import checked_results, checked_reward
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_count
 from structured_bandits.errors import (
@@ -22,9 +25,6 @@ from structured_bandits.errors import (
     ParameterError,
     ServiceError,
 )
-from structured_bandits.live.available import listed_arms
-from structured_bandits.live.logs import Learned, read_log
-from structured_bandits.live.results import checked_results, checked_reward
 from structured_bandits.service.client.decision import RemoteDecision, remote_decision
 from structured_bandits.service.client.outage import (
     LostAsks,

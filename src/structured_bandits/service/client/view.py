@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from structured_bandits.inference.misfit.report import p_value_words
-from structured_bandits.live.view import (
+from structured_bandits.agents.view import (
     LONGEST,
     MOST_ARMS,
     Description,
@@ -14,7 +13,8 @@ from structured_bandits.live.view import (
     seen_cells,
     seen_words,
 )
-from structured_bandits.live.words import MOST, NONE_FITS, cut, fit_words, listed, weights_words
+from structured_bandits.agents.words import MOST, NONE_FITS, cut, fit_words, listed, weights_words
+from structured_bandits.inference.misfit.report import p_value_words
 from structured_bandits.wire import ArmView, MisfitView, ModelsView, State
 
 

@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from structured_bandits.live.agent import Agent
-from structured_bandits.live.available import allowed_arms
+from structured_bandits.agents.agent import Agent
+from structured_bandits.agents.available import allowed_arms
 from structured_bandits.service.experiment.spec import Spec
 from structured_bandits.service.rows import Event, body_of
 

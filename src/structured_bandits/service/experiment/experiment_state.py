@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
+from structured_bandits.agents.agent import Agent
+from structured_bandits.agents.available import allowed_arms
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.live.agent import Agent
-from structured_bandits.live.available import allowed_arms
 from structured_bandits.service import rows as kinds
 from structured_bandits.service.experiment.choosing import (
     AUDIT,

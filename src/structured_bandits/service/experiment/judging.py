@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from structured_bandits.live.results import checked_reward
+from structured_bandits.agents.results import checked_reward
 from structured_bandits.service import rows as kinds
 from structured_bandits.service.refusals import Conflict, NotFound
 from structured_bandits.service.rows import Event

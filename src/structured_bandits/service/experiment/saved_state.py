@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from structured_bandits.agents.agent import Agent
 from structured_bandits.errors import FileFormatError
-from structured_bandits.live.agent import Agent
 from structured_bandits.service.experiment.experiment_state import AskTimes, ExperimentState, Side
 from structured_bandits.service.experiment.history import History
 from structured_bandits.service.experiment.spec import Spec

@@ -16,6 +16,9 @@ from typing import Any
 
 import msgspec
 
+from structured_bandits.agents.logs import read_log
+from structured_bandits.agents.results import checked_reward
+from structured_bandits.agents.serving import ORDERS
 from structured_bandits.base.checks import checked_count, checked_probability, meant
 from structured_bandits.base.input_files import check_keys, read_toml
 from structured_bandits.errors import (
@@ -26,9 +29,6 @@ from structured_bandits.errors import (
 )
 from structured_bandits.experiments.policies import build_policy, keys_of
 from structured_bandits.inference.misfit.build import misfit_test
-from structured_bandits.live.logs import read_log
-from structured_bandits.live.results import checked_reward
-from structured_bandits.live.serving import ORDERS
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.policies.guarded import usual_fallback
 from structured_bandits.service.experiment.inlined_structures import inlined_structure, structure_of

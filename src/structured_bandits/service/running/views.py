@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structured_bandits import wire
-from structured_bandits.live.agent import Agent
-from structured_bandits.live.bounds import MISS
-from structured_bandits.live.likely import LikelyModel
+from structured_bandits.agents.agent import Agent
+from structured_bandits.agents.bounds import MISS
+from structured_bandits.agents.likely import LikelyModel
 from structured_bandits.service.experiment.choosing import CONTROL
 from structured_bandits.service.experiment.experiment_state import ExperimentState, Side
 from structured_bandits.service.running.alarms import alarms_of

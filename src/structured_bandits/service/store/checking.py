@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from structured_bandits.agents.words import counted
 from structured_bandits.errors import ParameterError
-from structured_bandits.live.words import counted
 from structured_bandits.service.contract import Store, StoreError
 from structured_bandits.service.experiment.replay import LogVerdict, spec_of, verify
 from structured_bandits.service.experiment.spec import digest_of_text

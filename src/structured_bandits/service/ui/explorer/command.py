@@ -57,7 +57,7 @@ def explore(file: Path, out: Path | None, horizon: int, port: int, no_browser: b
 
 def _write(structure: Structure, file: Path, horizon: int, out: Path) -> None:
     from structured_bandits.base.writing import check_file, write_whole
-    from structured_bandits.report.page import check_page
+    from structured_bandits.display.page import check_page
     from structured_bandits.service.ui.explorer.whole_file import whole_file
 
     check_page(out)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.display.analysis_report import analysis_data
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.misfit.build import MOST_ENTRIES, misfit_test
 from structured_bandits.inference.misfit.e_value import MisfitTest
-from structured_bandits.report.analysis_report import analysis_data
 from structured_bandits.service.ui.explorer.apart import Telling, family_of, telling_arms
 from structured_bandits.service.ui.explorer.choice import Choice
 from structured_bandits.service.ui.explorer.lives import Timeline, timeline

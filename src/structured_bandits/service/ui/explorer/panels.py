@@ -14,8 +14,8 @@ import numpy as np
 
 from structured_bandits.base.extras import needs
 from structured_bandits.base.text_tables import bound_text, few, number
+from structured_bandits.display.analysis_report import lower_text, regret_text
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.report.analysis_report import lower_text, regret_text
 from structured_bandits.service.experiment.spec import LEVEL
 from structured_bandits.service.ui.explorer import charts
 from structured_bandits.service.ui.explorer.apart import ODDS

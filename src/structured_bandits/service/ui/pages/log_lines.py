@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from structured_bandits.agents.words import counted, cut
 from structured_bandits.base.text_tables import number
-from structured_bandits.live.words import counted, cut
 from structured_bandits.service import rows as events
 from structured_bandits.service.rows import Event
 

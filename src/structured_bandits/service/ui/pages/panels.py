@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from structured_bandits.agents.words import chance
 from structured_bandits.base.extras import needs
 from structured_bandits.base.text_tables import number
-from structured_bandits.live.words import chance
 from structured_bandits.service.ui.pages.charts import interval_bar, scale_of, stacked_bar
 from structured_bandits.service.ui.pages.words import DAY, of_total
 from structured_bandits.service.ui.scale import Scale

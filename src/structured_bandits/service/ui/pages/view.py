@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from structured_bandits.live.words import cut
+from structured_bandits.agents.words import cut
 from structured_bandits.service.rows import Event
 from structured_bandits.service.ui.pages import panels
 from structured_bandits.service.ui.pages.curves import curves

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from structured_bandits.agents.words import counted
 from structured_bandits.base.text_tables import interval, number, without_controls
 from structured_bandits.inference.misfit.report import p_value_words
-from structured_bandits.live.words import counted
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 LONG = 1.5 * DAY  # of a chart: beyond it days are told, not hours

@@ -1,0 +1,1 @@
+"""Tables, texts, figures and pages, made from plain records."""

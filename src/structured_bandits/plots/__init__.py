@@ -1,1 +1,0 @@
-"""Figures: from a result to data, from data to axes."""

@@ -1,1 +1,0 @@
-"""Reports for people: text for the terminal, plain data for other programs."""
