@@ -173,9 +173,15 @@ def main() -> None:
     grid = grid_of_figure_1_left()
     works = (
         ("UCB1, 10^4 pulls", sb.UCB(len(MEANS)), MEANS, 10**4, 200),
-        ("SUCB, Figure 1 right", sb.SUCB(right), right.means(0), 500_000, 200),
-        ("SUCB, a random structure of 150 × 50", sb.SUCB(drawn), drawn.means(truth), 200_000, 20),
-        ("SUCB, grid", sb.SUCB(grid), figure1_left().means(TRUTH), 10**6, 50),
+        ("SUCB, Figure 1 right", sb.SUCB.paper(right), right.means(0), 500_000, 200),
+        (
+            "SUCB, a random structure of 150 × 50",
+            sb.SUCB.paper(drawn),
+            drawn.means(truth),
+            200_000,
+            20,
+        ),
+        ("SUCB, grid", sb.SUCB.paper(grid), figure1_left().means(TRUTH), 10**6, 50),
     )
     rows = [
         row

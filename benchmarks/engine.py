@@ -58,12 +58,12 @@ def play_many(
 def overhead() -> list[Row]:
     """Time `sb.simulate` beside the engine alone; the shortest runs have an aim."""
     rng = np.random.default_rng(1)
-    sae = sb.SAE(STRUCTURE, HORIZON)
+    sae = sb.SAE.paper(STRUCTURE, HORIZON)
     rows = []
     for name, policy, runs, aim in (
         ("SAE", sae, 2000, "<= 2"),
         ("SAE", sae, 20_000, "<= 2"),
-        ("SUCB", sb.SUCB(STRUCTURE), 500, ""),
+        ("SUCB", sb.SUCB.paper(STRUCTURE), 500, ""),
         ("UCB", sb.UCB(STRUCTURE), 20, ""),
     ):
         play = lambda p=policy, n=runs: play_many(p, HORIZON, n, rng)  # noqa: E731

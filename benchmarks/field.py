@@ -249,7 +249,7 @@ def over_models() -> list[Contest]:
                 f"SUCB with KL boxes, {where}",
                 horizon,
                 problems,
-                lambda structure: sb.SUCB(structure, confidence="kl"),
+                lambda structure: sb.SUCB.paper(structure, confidence="kl"),
                 {
                     "a loop that holds the models against the data at each pull": (sucb_kl, aim),
                     "the fastest loop by hand, which remembers the evidence": (
@@ -266,7 +266,7 @@ def over_models() -> list[Contest]:
                 f"SAE with KL boxes, {where}",
                 horizon,
                 problems,
-                lambda structure, n=horizon: sb.SAE(structure, n, confidence="kl"),
+                lambda structure, n=horizon: sb.SAE.paper(structure, n, confidence="kl"),
                 {"the hand-written loop": (sae_kl, "")},
                 500,
                 15,

@@ -109,7 +109,7 @@ def live(table: Any, structure: sb.FiniteStructure) -> list[Row]:
 
 def told(structure: sb.FiniteStructure, means: Any) -> tuple[float, float]:
     """Return how long an agent takes for its first reward, and for the one that ends a phase."""
-    agent = sb.Agent(sb.SAE(structure, horizon=10**6))
+    agent = sb.Agent(sb.SAE.paper(structure, horizon=10**6))
     decision = agent.ask()
     first = seconds(lambda: agent.tell(decision.id, 0.0))
     pulls = agent.plan

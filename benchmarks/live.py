@@ -36,7 +36,7 @@ def draw() -> tuple[Any, list[float]]:
 def play_agent() -> None:
     """Play whenever a line comes in; the side of the contestant."""
     structure, means = draw()
-    policy = sb.SAE(structure, REWARDS)
+    policy = sb.SAE.paper(structure, REWARDS)
     print(json.dumps({"version": sb.__version__}), flush=True)
     for line in sys.stdin:
         agent = sb.Agent(policy)

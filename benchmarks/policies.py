@@ -139,7 +139,7 @@ def contests() -> list[Contest]:
             ">= 300",
             n,
             flat,
-            lambda structure: sb.SAE(structure, n),
+            lambda structure: sb.SAE.paper(structure, n),
             {
                 "sae_finite": lambda problem, rng: loops.sae_finite(
                     problem.structure.cells.table, problem.means, n, 2.0, 1.0, rng
@@ -153,7 +153,7 @@ def contests() -> list[Contest]:
             ">= 100",
             n,
             flat,
-            lambda structure: sb.ASAE(structure, eta=0.1, reading="theory"),
+            lambda structure: sb.ASAE.paper(structure, eta=0.1, reading="theory"),
             {
                 "asae_finite": lambda problem, rng: loops.asae_finite(
                     problem.structure.cells.table, problem.means, n, 2.0, 1.0, 0.1, rng
@@ -207,7 +207,7 @@ def long_runs() -> Row:
     times = interleaved(
         {
             str(policy.horizon): lambda p=policy: play_many(p, p.horizon, runs, rng, world)
-            for policy in (sb.SAE(structure, 10**4), sb.SAE(structure, 10**12))
+            for policy in (sb.SAE.paper(structure, 10**4), sb.SAE.paper(structure, 10**12))
         },
         25,
     )

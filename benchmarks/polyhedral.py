@@ -124,10 +124,10 @@ def speeds() -> list[Row]:
         ("concave(50)", concave, ">= 2,000"),
     ):
         for work, policy, pulls, planning in (
-            ("SUCB in Python, pull by pull", sb.SUCB(structure), PULLS, False),
-            ("SUCB in Python, planning ahead", sb.SUCB(structure), PULLS, True),
-            ("SAE in Python", sb.SAE(structure, horizon), horizon, True),
-            ("ASAE in Python", sb.ASAE(structure), horizon, True),
+            ("SUCB in Python, pull by pull", sb.SUCB.paper(structure), PULLS, False),
+            ("SUCB in Python, planning ahead", sb.SUCB.paper(structure), PULLS, True),
+            ("SAE in Python", sb.SAE.paper(structure, horizon), horizon, True),
+            ("ASAE in Python", sb.ASAE.paper(structure), horizon, True),
         ):
             speed = decisions(policy, means, pulls, planning)
             print(f"  {work}, {place}: {speed.pulls:,.0f} pulls/s (aim {aim}), {speed.note}")
@@ -140,7 +140,7 @@ def growth() -> None:
     for arms, dimension in ((10, 5), (20, 5), (40, 5), (80, 5), (20, 2), (20, 10), (20, 20)):
         structure, means = linear_arms(arms, dimension)
         median = statistics.median(updates(structure, means, repeat=20))
-        speed = decisions(sb.SUCB(structure), means, PULLS, planning=False, repeat=1)
+        speed = decisions(sb.SUCB.paper(structure), means, PULLS, planning=False, repeat=1)
         print(
             f"  {arms:3} arms × {dimension:2} parameters: {median:7.2f} ms, {speed.pulls:7,.0f} pulls/s"
         )
@@ -175,7 +175,9 @@ def estimated_table() -> list[Row]:
     rewards = (rng.random((50, pulls)) < boxes.means(0)[:, None]).astype(np.int64)
 
     def played(structure: Any, compiled: bool) -> Any:
-        return sb.testing.play(sb.SUCB(structure, 0.125), rewards, pulls, compiled, True)
+        return sb.testing.play(
+            sb.SUCB.paper(structure, alpha=0.125), rewards, pulls, compiled, True
+        )
 
     arms = played(boxes, True).arms  # compiles
     fast = statistics.median(milliseconds(lambda: played(boxes, True), 20))

@@ -21,10 +21,11 @@ from typing import Any
 
 REPETITIONS = 5
 HERE = Path(__file__).parent
+PAPER = {"alpha": 2.0, "confidence": "hoeffding"}  # the other checkout may have other defaults
 FIRST = """
 import structured_bandits as sb
 s = sb.FiniteStructure([[0.8, 0.7], [0.6, 0.9]])
-sb.simulate(sb.SAE(s, 1000), sb.Bernoulli([0.8, 0.7]), 1000, runs=1)
+sb.simulate(sb.SAE(s, 1000, alpha=2.0, confidence="hoeffding"), sb.Bernoulli([0.8, 0.7]), 1000, runs=1)
 """
 
 
@@ -66,7 +67,7 @@ def rows() -> dict[str, Callable[[], Any]]:
 
     def fresh_linear() -> None:  # afresh, since 0.1 carried what a run found over to the next
         for _ in range(10):
-            policy = sb.SAE(sb.linear(features, bounds=(0.0, 0.4)), 10**5)
+            policy = sb.SAE(sb.linear(features, bounds=(0.0, 0.4)), 10**5, **PAPER)
             play(policy, sb.Bernoulli(of_linear), 10**5, 1)()
 
     of_right, of_drawn = sb.Bernoulli(right.means(0)), drawn.means(truth).clip(0, 1)
@@ -77,29 +78,29 @@ def rows() -> dict[str, Callable[[], Any]]:
         "UCB 10 arms, 10^4 pulls": play(sb.UCB(10), ten, 10_000, 1500),
         "UCB 10 arms, 10^6 pulls": play(sb.UCB(10), ten, 1_000_000, 50),
         "UCB 10 arms, 10^8 pulls": play(sb.UCB(10), ten, 100_000_000, 3),
-        "SUCB Figure 1 right": play(sb.SUCB(right), of_right, 500_000, 1500),
-        "SUCB 150 x 50": play(sb.SUCB(drawn), sb.Bernoulli(of_drawn), 50_000, 60),
-        "SUCB grid of 300": play(sb.SUCB(grid), of_grid, 500_000, 300),
-        "SUCB curves": play(sb.SUCB(left), of_left, 500_000, 1200),
-        "SAE Figure 1 right": play(sb.SAE(right, 500_000), of_right, 500_000, 20_000),
-        "ASAE Figure 1 right": play(sb.ASAE(right), of_right, 500_000, 5000),
-        "SAE 150 x 50": play(sb.SAE(drawn, 50_000), sb.Bernoulli(of_drawn), 50_000, 1500),
+        "SUCB Figure 1 right": play(sb.SUCB(right, **PAPER), of_right, 500_000, 1500),
+        "SUCB 150 x 50": play(sb.SUCB(drawn, **PAPER), sb.Bernoulli(of_drawn), 50_000, 60),
+        "SUCB grid of 300": play(sb.SUCB(grid, **PAPER), of_grid, 500_000, 300),
+        "SUCB curves": play(sb.SUCB(left, **PAPER), of_left, 500_000, 1200),
+        "SAE Figure 1 right": play(sb.SAE(right, 500_000, **PAPER), of_right, 500_000, 20_000),
+        "ASAE Figure 1 right": play(sb.ASAE(right, **PAPER), of_right, 500_000, 5000),
+        "SAE 150 x 50": play(sb.SAE(drawn, 50_000, **PAPER), sb.Bernoulli(of_drawn), 50_000, 1500),
         "ImprovedUCB": play(sb.ImprovedUCB(10, 10**6), ten, 10**6, 20_000),
         "WAGP": play(sb.WAGP(left), of_left, 20_000, 60),
         "GreedyMLE": play(sb.GreedyMLE(right), of_right, 50_000, 100),
-        "SUCB unimodal": play(sb.SUCB(peaks), sb.Bernoulli(of_peaks), 5_000, 8),
-        "SAE unimodal": play(sb.SAE(peaks, 10**6), sb.Bernoulli(of_peaks), 10**6, 600),
-        "SUCB linear, programs": play(sb.SUCB(linear), sb.Bernoulli(of_linear), 2_000, 1),
+        "SUCB unimodal": play(sb.SUCB(peaks, **PAPER), sb.Bernoulli(of_peaks), 5_000, 8),
+        "SAE unimodal": play(sb.SAE(peaks, 10**6, **PAPER), sb.Bernoulli(of_peaks), 10**6, 600),
+        "SUCB linear, programs": play(sb.SUCB(linear, **PAPER), sb.Bernoulli(of_linear), 2_000, 1),
         "SAE linear, fresh structures": fresh_linear,
         "Gaussian SAE": play(
-            sb.SAE(right, 500_000, reward_range=None, sigma=0.5),
+            sb.SAE(right, 500_000, reward_range=None, sigma=0.5, **PAPER),
             sb.Gaussian(right.means(0), 0.5),
             500_000,
             20_000,
         ),
-        "live SAE 150 x 50": live(sb.SAE(drawn, 10_000), of_drawn, 10_000),
+        "live SAE 150 x 50": live(sb.SAE(drawn, 10_000, **PAPER), of_drawn, 10_000),
         "live UCB 50 arms": live(sb.UCB(50), of_drawn, 5_000),
-        "live SUCB 150 x 50": live(sb.SUCB(drawn), of_drawn, 2_000),
+        "live SUCB 150 x 50": live(sb.SUCB(drawn, **PAPER), of_drawn, 2_000),
         "analysis 20,000 x 50": lambda: sb.analyse(types, 0).elimination(10**6),
         "first result from the cache": lambda: subprocess.run(
             [sys.executable, "-c", FIRST], check=True

@@ -30,8 +30,8 @@ def played() -> sb.Result:
     policies: dict[str, Any] = {
         "UCB": sb.UCB(TYPES),
         "Thompson sampling": sb.ThompsonSampling(4),
-        "SUCB": sb.SUCB(TYPES),
-        "SAE": sb.SAE(TYPES, horizon=HORIZON),
+        "SUCB": sb.SUCB.paper(TYPES),
+        "SAE": sb.SAE.paper(TYPES, horizon=HORIZON),
         "ModelTS": sb.ModelTS(TYPES),
     }
     return sb.simulate(policies, sb.Bernoulli(TYPES.means("families")), HORIZON, runs=200)

@@ -29,7 +29,7 @@ def counters() -> None:
     for x, clock, counter, end in product(
         (0.0, 0.5), ("length", "time"), ("period", "total"), ("truncate", "finish_phase")
     ):
-        policy = sb.ASAE(LEFT, eta=0.1, reading=sb.Reading("recompute", clock, counter, end))  # type: ignore[arg-type]
+        policy = sb.ASAE.paper(LEFT, eta=0.1, reading=sb.Reading("recompute", clock, counter, end))  # type: ignore[arg-type]
         world = sb.Bernoulli(LEFT.means(0.33 * x))
         result = sb.simulate({"P": policy}, world, 10_000, runs=1000, checkpoints=1)
         regret[x, clock, counter, end] = float(result.regret["P"].mean())
@@ -47,8 +47,8 @@ def counters() -> None:
 
 def right() -> None:
     print("I-6, I-12, I-27, I-32: Figure 1 right, n = 500,000, 1,000 runs")
-    policies = {"SAE": sb.SAE(RIGHT, 500_000)}
-    policies |= {f"SUCB, c = {c}": sb.SUCB(RIGHT, alpha=c) for c in (1, 2, 4)}
+    policies = {"SAE": sb.SAE.paper(RIGHT, 500_000)}
+    policies |= {f"SUCB, c = {c}": sb.SUCB.paper(RIGHT, alpha=c) for c in (1, 2, 4)}
     world = sb.Bernoulli(RIGHT.means(0))
     result = sb.simulate(policies, world, 500_000, runs=1000, checkpoints=1)
     for name in policies:
@@ -62,7 +62,7 @@ def right() -> None:
 
 def widths() -> None:
     print("I-12: L' at x = 0, n = 10,000, 1,000 runs: regret")
-    print("  SAE", mean(PLAIN, 0.0, sb.SAE(PLAIN, 10_000), 10_000, 1000))
+    print("  SAE", mean(PLAIN, 0.0, sb.SAE.paper(PLAIN, 10_000), 10_000, 1000))
     for c in (2, 4):
         print(f"  UCB, c = {c}", mean(PLAIN, 0.0, sb.UCB(PLAIN, alpha=c), 10_000, 1000))
 
@@ -70,7 +70,7 @@ def widths() -> None:
 def positions() -> None:
     print("I-13: SAE on L, n = 10,000, 1,000 runs: regret")
     for x in (0.0, 0.5, 0.9):
-        print(f"  x = {x}:", mean(LEFT, 0.33 * x, sb.SAE(LEFT, 10_000), 10_000, 1000))
+        print(f"  x = {x}:", mean(LEFT, 0.33 * x, sb.SAE.paper(LEFT, 10_000), 10_000, 1000))
 
 
 if __name__ == "__main__":

@@ -35,8 +35,10 @@ POLICIES: dict[str, Any] = {
     "the same, guarded": sb.Guarded(sb.ModelTS(SHOP)),
     "guarded, explore=5": sb.Guarded(sb.ModelTS(SHOP), explore=5.0),
     "UncertainModelTS, trust 0.5": sb.UncertainModelTS(SHOP),
-    "SUCB around the table, ± 0.02": sb.SUCB(sb.around(SHOP, 0.02), 0.5, confidence="kl"),
-    "SUCB on mixtures": sb.SUCB(sb.mixtures(SHOP), 0.5, confidence="kl"),
+    "SUCB around the table, ± 0.02": sb.SUCB.paper(
+        sb.around(SHOP, 0.02), alpha=0.5, confidence="kl"
+    ),
+    "SUCB on mixtures": sb.SUCB.paper(sb.mixtures(SHOP), alpha=0.5, confidence="kl"),
     "blind Thompson sampling": sb.ThompsonSampling(8),
 }
 SLOW = ("SUCB on mixtures",)

@@ -334,9 +334,9 @@ def plane(tmp_path: Path) -> str:
 
 def test_simulated_regret_comes_before_the_bounds(plane: str) -> None:
     arguments = ["--truth", "parameter:0.3,0.6", "--horizon", "100", "--seed", "3"]
-    arguments += ["--simulate", "6", "--policies", "SAE, SUCB"]
+    arguments += ["--simulate", "6", "--policies", "SAE.paper, SUCB"]
     structure = sb.load_structure(plane)
-    policies = {"SAE": sb.SAE(structure, horizon=100), "SUCB": sb.SUCB(structure)}
+    policies = {"SAE.paper": sb.SAE.paper(structure, horizon=100), "SUCB": sb.SUCB(structure)}
     world = sb.Bernoulli([0.3, 0.45, 0.6])
     summary = sb.simulate(policies, world, 100, runs=6, seed=3).summary().sort_values("mean")
     data = json.loads(analyse(plane, *arguments, "--json").stdout)
@@ -372,7 +372,7 @@ def test_simulations_with_gaussian_rewards_and_of_the_policies_of_the_bounds(
     )
     structure = sb.load_structure(plane)
     world = sb.Gaussian([0.3, 0.45, 0.6], sigma=0.5)
-    policy = sb.SUCB(structure, reward_range=None, sigma=0.5)
+    policy = sb.SUCB.paper(structure, reward_range=None, sigma=0.5)
     expected = sb.simulate(policy, world, 64, runs=2).summary().loc["SUCB", "mean"]
     assert data["simulated"]["regret"]["SUCB"]["mean"] == pytest.approx(expected)
     assert data["simulated"]["world"].startswith("Gaussian")

@@ -86,15 +86,15 @@ BAD_PARAMETERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: sb.UCB(0), "n_arms=0: expected a whole number >= 1"),
     (lambda: sb.UCB(R, alpha=0), "alpha=0: expected a finite number > 0"),
     (lambda: sb.UCB(R, alpha=NAN), "alpha=nan: expected a finite number > 0"),
-    (lambda: sb.SUCB(R, alpha=-1.0), "alpha=-1.0: expected a finite number > 0"),
-    (lambda: sb.SUCB(3), "structure=3: expected a structure"),
-    (lambda: sb.SAE(R, 100, alpha="2"), "alpha='2': expected a finite number > 0"),
-    (lambda: sb.SAE(R, 0), "horizon=0: expected a whole number >= 1"),
-    (lambda: sb.SAE(R, 2.5), "horizon=2.5: expected a whole number >= 1"),
-    (lambda: sb.SAE(R, 2**52), "expected less than 2**52"),
-    (lambda: sb.SAE(R, 10**400), "expected a whole number >= 1"),
+    (lambda: sb.SUCB.paper(R, alpha=-1.0), "alpha=-1.0: expected a finite number > 0"),
+    (lambda: sb.SUCB.paper(3), "structure=3: expected a structure"),
+    (lambda: sb.SAE.paper(R, 100, alpha="2"), "alpha='2': expected a finite number > 0"),
+    (lambda: sb.SAE.paper(R, 0), "horizon=0: expected a whole number >= 1"),
+    (lambda: sb.SAE.paper(R, 2.5), "horizon=2.5: expected a whole number >= 1"),
+    (lambda: sb.SAE.paper(R, 2**52), "expected less than 2**52"),
+    (lambda: sb.SAE.paper(R, 10**400), "expected a whole number >= 1"),
     (lambda: sb.UCB(R, reward_range=(0, 10**400)), "expected a pair (low, high) or None"),
-    (lambda: sb.ASAE(R, eta=1e-17), "eta=1e-17: expected 1e-06 to 1e+06"),
+    (lambda: sb.ASAE.paper(R, eta=1e-17), "eta=1e-17: expected 1e-06 to 1e+06"),
     (lambda: sb.simulate(None, WORLD, 10), "expected a policy such as sb.UCB(4), got None"),
     (lambda: sb.simulate({"P": sb.UCB}, WORLD, 10), "P: expected a policy such as sb.UCB(4)"),
     (lambda: sb.simulate(sb.UCB(R), [0.5], 10), "world: expected one such as sb.Bernoulli(means)"),
@@ -103,18 +103,18 @@ BAD_PARAMETERS: list[tuple[Callable[[], Any], str]] = [
         lambda: sb.simulate_random(lambda rng: 3, 10),
         "draw: expected it to return (policies, world)",
     ),
-    (lambda: sb.SAE(R, 100, beta=0.5), "beta=0.5: expected a finite number >= 1"),
+    (lambda: sb.SAE.paper(R, 100, beta=0.5), "beta=0.5: expected a finite number >= 1"),
     (lambda: sb.ImprovedUCB(R, -3), "horizon=-3: expected a whole number >= 1"),
-    (lambda: sb.ASAE(R, alpha=INF), "alpha=inf: expected a finite number > 0"),
-    (lambda: sb.ASAE(R, beta=0), "beta=0: expected a finite number >= 1"),
-    (lambda: sb.ASAE(R, eta=0), "eta=0: expected a finite number > 0"),
+    (lambda: sb.ASAE.paper(R, alpha=INF), "alpha=inf: expected a finite number > 0"),
+    (lambda: sb.ASAE.paper(R, beta=0), "beta=0: expected a finite number >= 1"),
+    (lambda: sb.ASAE.paper(R, eta=0), "eta=0: expected a finite number > 0"),
     (
-        lambda: sb.ASAE(R, reading="paper"),
+        lambda: sb.ASAE.paper(R, reading="paper"),
         "reading='paper': expected one of 'theory', 'figures', 'pseudocode' or a Reading",
     ),
-    (lambda: sb.ASAE(R, reading=3), "reading=3: expected a name or a Reading"),
+    (lambda: sb.ASAE.paper(R, reading=3), "reading=3: expected a name or a Reading"),
     (
-        lambda: sb.ASAE(R, reading=sb.Reading(clock="ticks")),
+        lambda: sb.ASAE.paper(R, reading=sb.Reading(clock="ticks")),
         "reading.clock='ticks': expected 'length' or 'time'",
     ),
     (
@@ -316,7 +316,7 @@ def test_a_policy_tuned_for_less_than_it_plays_warns() -> None:
     with pytest.warns(
         sb.HorizonWarning, match="SAE is tuned for horizon=5 and will be played for 10"
     ):
-        sb.simulate(sb.SAE(R, 5), WORLD, 10, runs=1)
+        sb.simulate(sb.SAE.paper(R, 5), WORLD, 10, runs=1)
 
 
 def test_draws_must_keep_names_and_number_of_arms() -> None:

@@ -84,7 +84,7 @@ def test_ossb_plays_the_same_arms(truth: int) -> None:
 def test_loops_with_kl_boxes_play_the_same_arms(structure: Any, truth: int) -> None:
     models, best = sorted_models(structure)
     tape = draw_tape(structure.cells.table[truth], truth)
-    sucb = arms_of(sb.SUCB(structure, confidence="kl"), tape)
+    sucb = arms_of(sb.SUCB.paper(structure, confidence="kl"), tape)
     assert arms_by_hand(field_loops.sucb_kl, (models, best, 2.0), tape) == sucb
     logs = tuple(map(np.log, field_loops.likelihoods(models)))
     assert arms_by_hand(field_loops.sucb_kl_remembered, (*logs, best, 2.0), tape) == sucb

@@ -184,7 +184,7 @@ def test_the_figure_has_a_dot_for_each_candidate_and_kind_of_truths(small: sb.Ad
 
 def test_gaussian_rewards_and_truths_of_the_user() -> None:
     every = sb.candidates(SMALL, 50, family="gaussian")
-    assert "SUCB kl" not in every
+    assert "SUCB alpha=2 kl" not in every
     assert "UncertainModelTS" not in every
     policies = {"ModelTS": every["ModelTS"], BLIND: every[BLIND]}
     advice = ask(family="gaussian", policies=policies, truths=[1, [0.4, 0.6]], trust=1.0)
@@ -199,7 +199,7 @@ def test_every_policy_of_the_library_is_a_candidate_or_says_why_not() -> None:
     assert set(candidates_module.POLICIES) == (names | set(refused)) & set(
         candidates_module.POLICIES
     )
-    assert {"SUCB alpha=0.5 kl", "SAE kl", "ASAE kl", "UCB kl", "IMED", "KLUCB"} <= names
+    assert {"SUCB", "SUCB.paper", "SAE alpha=2 kl", "ASAE", "UCB kl", "IMED", "KLUCB"} <= names
     assert refused["WAGP"].startswith("WAGP cannot play")
     by_name = {each.name: each for each in able}
     assert by_name["SAE"].policy.horizon == 20_000
@@ -294,4 +294,4 @@ def test_ctrl_c_ends_the_command_with_a_sentence(
 def test_policies_that_are_tuned_for_less_warn() -> None:
     options = checked_options(SMALL, 1000, "bernoulli", 0.5, None, (), 0.05, None, 60.0, 0)
     with pytest.warns(sb.HorizonWarning, match="short is tuned for horizon=10 and will be played"):
-        given_candidates({"short": sb.SAE(SMALL, 10)}, options)
+        given_candidates({"short": sb.SAE.paper(SMALL, 10)}, options)

@@ -27,10 +27,10 @@ def policies(structure: Any, horizon: int, alpha: float) -> list[Any]:
     chosen = [
         sb.UCB(structure, alpha=alpha),
         sb.ImprovedUCB(structure, horizon),
-        sb.SUCB(structure, alpha=alpha),
-        sb.SAE(structure, horizon, alpha=alpha),
-        sb.ASAE(structure, alpha=alpha),
-        sb.ASAE(structure, alpha=alpha, reading="pseudocode"),
+        sb.SUCB.paper(structure, alpha=alpha),
+        sb.SAE.paper(structure, horizon, alpha=alpha),
+        sb.ASAE.paper(structure, alpha=alpha),
+        sb.ASAE.paper(structure, alpha=alpha, reading="pseudocode"),
         sb.GreedyMLE(structure),
     ]
     return chosen + ([sb.WAGP(structure)] if isinstance(structure, sb.CurveStructure) else [])
@@ -110,7 +110,7 @@ def test_whatever_happens_to_rewards_every_told_one_counts_once(seed: int, luck:
 
 
 def test_more_asks_than_the_plan_holds_go_on_with_the_next_phase_and_are_counted() -> None:
-    agent = sb.Agent(sb.SAE(R, 1000))
+    agent = sb.Agent(sb.SAE.paper(R, 1000))
     size = int(agent.plan.sum())
     asked = [agent.ask() for _ in range(size + 6)]
     assert [decision.arm for decision in asked[size:]] == [0, 1, 2, 3, 0, 1]
@@ -123,7 +123,7 @@ def test_more_asks_than_the_plan_holds_go_on_with_the_next_phase_and_are_counted
 
 def test_a_lost_reward_never_freezes_the_agent() -> None:
     """The reward of the first decision never comes; the agent still gets through its phases."""
-    agent = sb.Agent(sb.SAE(R, 10_000))
+    agent = sb.Agent(sb.SAE.paper(R, 10_000))
     rng = np.random.default_rng(0)
     lost = agent.ask()
     for _ in range(4000):
@@ -137,7 +137,7 @@ def test_a_lost_reward_never_freezes_the_agent() -> None:
 
 
 def test_a_cancelled_decision_is_asked_again() -> None:
-    agent = sb.Agent(sb.SAE(R, 1000))
+    agent = sb.Agent(sb.SAE.paper(R, 1000))
     size = int(agent.plan.sum())
     decisions = [agent.ask() for _ in range(size)]
     agent.cancel(decisions[7].id)
@@ -162,14 +162,14 @@ def test_a_late_reward_of_an_earlier_plan_makes_it_plan_anew() -> None:
 
 
 def test_logged_data_before_the_start() -> None:
-    agent = sb.Agent(sb.SAE(R, 10_000))
+    agent = sb.Agent(sb.SAE.paper(R, 10_000))
     agent.learn([350, 350, 350, 350], [280, 245, 210, 175])  # the means of the first model
     assert agent.active_arms == (0, 1)  # the radius 0.229 removes all but the gap of 0.22
     assert agent.empty == 0
 
 
 def test_the_agent_says_when_the_structure_is_wrong() -> None:
-    for policy in (sb.SAE(R, 10_000), sb.SUCB(R), sb.ASAE(R)):
+    for policy in (sb.SAE.paper(R, 10_000), sb.SUCB.paper(R), sb.ASAE.paper(R)):
         agent = sb.Agent(policy)
         for _ in range(3000):
             decision = agent.ask()
@@ -181,7 +181,7 @@ def test_the_agent_says_when_the_structure_is_wrong() -> None:
 def test_active_arms_shrink_and_are_named() -> None:
     names = ["a", "b", "c", "d"]
     structure = sb.FiniteStructure([R.means(model) for model in range(4)], arms=names)
-    agent = sb.Agent(sb.SUCB(structure))
+    agent = sb.Agent(sb.SUCB.paper(structure))
     assert agent.ask().name == "b"
     assert agent.active_arms == (0, 1, 2, 3)
     agent.learn([5000, 5000, 5000, 5000], [4000, 3500, 3000, 2500])
@@ -212,7 +212,7 @@ def test_a_restored_agent_asks_the_same_arms(index: int) -> None:
 
 
 def test_snapshots_are_plain_json_with_the_structure_by_hash() -> None:
-    text = sb.Agent(sb.SAE(R, 100)).to_json()
+    text = sb.Agent(sb.SAE.paper(R, 100)).to_json()
     saved = json.loads(text, parse_constant=pytest.fail)  # no NaN, no Infinity
     assert saved["structured_bandits_agent"] == 3
     assert saved["content"]["policy"]["structure"] == R.fingerprint
@@ -247,7 +247,7 @@ def test_snapshots_are_plain_json_with_the_structure_by_hash() -> None:
     ],
 )
 def test_damaged_snapshots_are_refused(change: Any, message: str) -> None:
-    policy = sb.SAE(R, 100)
+    policy = sb.SAE.paper(R, 100)
     with pytest.raises(sb.FileFormatError, match=re.escape(message)):
         sb.Agent.from_json(change(sb.Agent(policy).to_json()), policy)
 
@@ -255,20 +255,20 @@ def test_damaged_snapshots_are_refused(change: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("policy", "what"),
     [
-        (sb.SAE(R, 200), "parameters"),
-        (sb.SUCB(R), "class"),
-        (sb.SAE(L, 100), "arms"),
-        (sb.SAE(sb.FiniteStructure(R.cells.table[::-1]), 100), "structure"),
+        (sb.SAE.paper(R, 200), "parameters"),
+        (sb.SUCB.paper(R), "class"),
+        (sb.SAE.paper(L, 100), "arms"),
+        (sb.SAE.paper(sb.FiniteStructure(R.cells.table[::-1]), 100), "structure"),
     ],
 )
 def test_a_snapshot_of_another_policy_is_refused(policy: Any, what: str) -> None:
-    text = sb.Agent(sb.SAE(R, 100)).to_json()
+    text = sb.Agent(sb.SAE.paper(R, 100)).to_json()
     with pytest.raises(sb.FileFormatError, match=f"does not fit the policy: its {what}"):
         sb.Agent.from_json(text, policy)
 
 
 def test_bad_rewards_and_ids_change_nothing() -> None:
-    agent = sb.Agent(sb.SAE(R, 100))
+    agent = sb.Agent(sb.SAE.paper(R, 100))
     first, second = agent.ask(), agent.ask()
     agent.tell(first.id, 1.0)
     agent.cancel(second.id)
@@ -370,7 +370,7 @@ def test_an_agent_needs_a_policy() -> None:
 
 def test_empty_sets_are_counted_as_they_are_met() -> None:
     """Found in review: a long plan on an empty set was counted at once, though rewards may change it."""
-    policy = sb.SUCB(sb.FiniteStructure([[0.9, 0.1], [0.8, 0.2]]), alpha=0.01)
+    policy = sb.SUCB.paper(sb.FiniteStructure([[0.9, 0.1], [0.8, 0.2]]), alpha=0.01)
     agent = sb.Agent(policy)
     for _ in range(5):
         agent.tell(agent.ask().id, 0.0)
@@ -399,7 +399,7 @@ def test_very_many_pending_decisions_are_small_and_come_back() -> None:
 
 def test_a_snapshot_holds_no_scratch_memory() -> None:
     table = np.random.default_rng(0).random((1000, 10))
-    structured = sb.Agent(sb.SUCB(sb.FiniteStructure(table))).to_json()
+    structured = sb.Agent(sb.SUCB.paper(sb.FiniteStructure(table))).to_json()
     assert len(structured) < len(sb.Agent(sb.UCB(10)).to_json()) + 500
 
 
@@ -420,10 +420,10 @@ def test_squares_are_unknown_only_where_nobody_knows_them() -> None:
 
 TWO = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
 UP_TO_3 = {
-    "SAE": sb.SAE(TWO, 3),
+    "SAE": sb.SAE.paper(TWO, 3),
     "MOSS": sb.MOSS(2, horizon=3),
     "KLUCB": sb.KLUCB(2, variant="++", horizon=3),
-    "Guarded": sb.Guarded(sb.SAE(TWO, 3)),
+    "Guarded": sb.Guarded(sb.SAE.paper(TWO, 3)),
 }
 
 
@@ -447,7 +447,7 @@ def test_asking_beyond_the_horizon_warns_once(name: str) -> None:
 
 
 def test_learning_beyond_the_horizon_warns() -> None:
-    agent = sb.Agent(sb.SAE(TWO, 3))
+    agent = sb.Agent(sb.SAE.paper(TWO, 3))
     with pytest.warns(sb.HorizonWarning, match="horizon=3 and has the results of 4 pulls"):
         agent.learn([2, 2], [1, 1])
 

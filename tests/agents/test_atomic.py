@@ -83,7 +83,7 @@ def test_a_policy_of_a_users_own_is_put_back_too() -> None:
 
 
 def test_an_ask_whose_warning_is_an_error_hands_out_nothing() -> None:
-    agent = sb.Agent(sb.SAE(TABLE, 2))
+    agent = sb.Agent(sb.SAE.paper(TABLE, 2))
     agent.ask(2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -39,7 +39,7 @@ def test_a_column_of_many_decisions_is_short() -> None:
 
 def lively() -> tuple[sb.Agent, sb.Policy]:
     """Return an agent with many rewards out, and many that wait for their turn."""
-    policy = sb.SAE(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), horizon=100_000)
+    policy = sb.SAE.paper(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), horizon=100_000)
     agent = sb.Agent(policy, seed=3)
     ids = [each.id for each in agent.ask(5 * MANY)]
     for decision in ids[1 : 4 * MANY : 2]:

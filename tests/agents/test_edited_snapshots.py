@@ -178,7 +178,7 @@ def test_snapshots_that_were_not_edited_play_on(name: str) -> None:
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "Infinity", "1" + "0" * 400])
 def test_a_number_that_is_none_of_json_is_refused_as_damage(number: str) -> None:
     """Found by attack: 1e999 raised a ValueError where the checksum was computed."""
-    policy = sb.SUCB(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]]))
+    policy = sb.SUCB.paper(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]]))
     agent = sb.Agent(policy)
     agent.tell(agent.ask().id, 1.0)
     text = agent.to_json()
@@ -191,7 +191,7 @@ def test_a_number_that_is_none_of_json_is_refused_as_damage(number: str) -> None
 def test_a_guard_of_an_older_name_is_restored() -> None:
     """Its class was renamed; what it has learned was not."""
     structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
-    policy = sb.Guarded(sb.SUCB(structure))
+    policy = sb.Guarded(sb.SUCB.paper(structure))
     agent = sb.Agent(policy)
     agent.tell(agent.ask().id, 1.0)
     saved = json.loads(agent.to_json())

@@ -81,7 +81,7 @@ def test_the_fingerprint_of_the_first_version_had_default_names_and_is_accepted(
     other = sb.FiniteStructure(table().cells.table[::-1])
     text = json.dumps(read("sucb-table")["snapshot"])
     with pytest.raises(sb.FileFormatError, match="does not fit the policy: its structure"):
-        sb.Agent.from_json(text, sb.SUCB(other, alpha=0.2))
+        sb.Agent.from_json(text, sb.SUCB.paper(other, alpha=0.2))
 
 
 class Patient(sb.SUCB):

@@ -25,9 +25,9 @@ def shares(decisions: Any, arms: int) -> Any:
 def test_without_any_reward_every_candidate_has_a_fair_share(confidence: str) -> None:
     for policy, candidates in (
         (sb.UCB(SHOP, confidence=confidence), range(8)),
-        (sb.SUCB(SHOP, confidence=confidence), SHOP.best_arms),
-        (sb.SAE(SHOP, 20_000, confidence=confidence), SHOP.best_arms),
-        (sb.ASAE(SHOP, confidence=confidence), SHOP.best_arms),
+        (sb.SUCB.paper(SHOP, confidence=confidence), SHOP.best_arms),
+        (sb.SAE.paper(SHOP, 20_000, confidence=confidence), SHOP.best_arms),
+        (sb.ASAE.paper(SHOP, confidence=confidence), SHOP.best_arms),
     ):
         asked = sb.Agent(policy).ask(n=2000)
         least = 2000 / (4 * len(candidates))
@@ -35,7 +35,7 @@ def test_without_any_reward_every_candidate_has_a_fair_share(confidence: str) ->
         assert {each.arm for each in asked} == set(candidates)
 
 
-@pytest.mark.parametrize("policy", [sb.UCB(SHOP), sb.SUCB(SHOP), sb.KLUCB(8)])
+@pytest.mark.parametrize("policy", [sb.UCB(SHOP), sb.SUCB.paper(SHOP), sb.KLUCB(8)])
 def test_with_2000_rewards_out_the_arms_differ(policy: Any) -> None:
     """Offer 5 looks best at first and is not: it does not get all of the visitors meanwhile."""
     agent = sb.Agent(policy)
@@ -94,7 +94,7 @@ def test_each_decision_of_ucb_has_the_highest_index_with_pending_pulls_at_their_
 
 
 def test_asking_for_several_is_asking_several_times() -> None:
-    for policy in (sb.UCB(4), sb.SAE(R, 300), sb.ThompsonSampling(4)):
+    for policy in (sb.UCB(4), sb.SAE.paper(R, 300), sb.ThompsonSampling(4)):
         one, other = sb.Agent(policy, seed=4), sb.Agent(policy, seed=4)
         rng = np.random.default_rng(0)
         for count in (1, 5, 30, 2):
@@ -111,7 +111,12 @@ def test_asking_for_several_is_asking_several_times() -> None:
 
 def test_planning_ahead_believes_nothing_that_was_not_seen() -> None:
     """However much is asked ahead, no phase ends, no arm is dropped and no empty set is counted."""
-    for policy in (sb.SAE(R, 1000), sb.ASAE(R), sb.ImprovedUCB(4, 1000), sb.SUCB(R, alpha=0.01)):
+    for policy in (
+        sb.SAE.paper(R, 1000),
+        sb.ASAE.paper(R),
+        sb.ImprovedUCB(4, 1000),
+        sb.SUCB.paper(R, alpha=0.01),
+    ):
         agent = sb.Agent(policy)
         agent.learn([3, 3, 3, 3], [3, 0, 0, 0])
         learned = [values.copy() for values in _learned(agent)]
@@ -128,7 +133,7 @@ def _learned(agent: Any) -> list[Any]:
     return data + [getattr(agent._state, name) for name in names if hasattr(agent._state, name)]
 
 
-@pytest.mark.parametrize("make", [lambda: sb.SAE(R, 500), lambda: sb.ImprovedUCB(4, 500)])
+@pytest.mark.parametrize("make", [lambda: sb.SAE.paper(R, 500), lambda: sb.ImprovedUCB(4, 500)])
 def test_late_rewards_count_towards_the_phase_and_none_ends_early(make: Any) -> None:
     """At any time, each active arm has at least the pulls that the phases before wanted of it."""
     rng = np.random.default_rng(1)
@@ -153,7 +158,7 @@ def _phase(agent: Any) -> int:
 
 def test_many_pulls_at_once_lead_asae_into_the_period_in_which_they_end() -> None:
     """As it would be after single pulls: periods of 2, 3, 4, 5, … pulls, one after the other."""
-    whole, single = sb.Agent(sb.ASAE(R)), sb.Agent(sb.ASAE(R))
+    whole, single = sb.Agent(sb.ASAE.paper(R)), sb.Agent(sb.ASAE.paper(R))
     pulls = np.zeros(4, int)
     for _ in range(300):
         decision = single.ask()

@@ -19,7 +19,7 @@ PULLS = [("tea", 1), ("iced, tea", 0), ("tea", 0.25), ("10", 0.5), ("tea", 1)]
 
 
 def agent() -> sb.Agent:
-    return sb.Agent(sb.SUCB(DRINKS))
+    return sb.Agent(sb.SUCB.paper(DRINKS))
 
 
 def frame(rows: Any = PULLS, columns: Any = ("arm", "reward")) -> pd.DataFrame:

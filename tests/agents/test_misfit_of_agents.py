@@ -153,10 +153,10 @@ def test_the_e_value_does_not_depend_on_what_was_computed_before() -> None:
     """Found by attack: a model that one arm's rewards led to was held to be possible for another arm."""
     with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
         structure = sb.linear([[1.0], [-1.0]], bounds=(0.0, 1.0))
-    policy = sb.SUCB(structure)
+    policy = sb.SUCB.paper(structure)
     agent = sb.Agent(policy)
     agent.tell(agent.force(0).id, 1.0)
-    restored = sb.Agent.from_json(agent.to_json(), sb.SUCB(structure))
+    restored = sb.Agent.from_json(agent.to_json(), sb.SUCB.paper(structure))
     for each in (agent, restored):
         each.tell(
             each.force(1).id, 0.0
@@ -201,9 +201,9 @@ def test_a_snapshot_keeps_the_largest_e_value() -> None:
     "inner",
     [
         sb.ModelTS(TABLE),
-        sb.SUCB(TABLE, alpha=0.5),
-        sb.SAE(TABLE, 1000, alpha=0.25),
-        sb.SUCB(sb.lipschitz([0.0, 1.0], 0.125), alpha=0.5),
+        sb.SUCB.paper(TABLE, alpha=0.5),
+        sb.SAE.paper(TABLE, 1000, alpha=0.25),
+        sb.SUCB.paper(sb.lipschitz([0.0, 1.0], 0.125), alpha=0.5),
     ],
     ids=["ModelTS", "SUCB", "SAE", "polytope"],
 )
@@ -214,7 +214,7 @@ def test_guards_are_policies(inner: sb.Policy, explore: float) -> None:
 
 
 def test_an_alarm_overturns_the_plan_of_an_agent_whose_rewards_are_late() -> None:
-    policy = sb.Guarded(sb.SAE(TABLE, 10**6), level=0.05)
+    policy = sb.Guarded(sb.SAE.paper(TABLE, 10**6), level=0.05)
     agent = sb.Agent(policy)
     first, *others = agent.ask(n=40)
     for decision in others:
@@ -231,7 +231,7 @@ def test_an_alarm_overturns_the_plan_of_an_agent_whose_rewards_are_late() -> Non
 
 def batch_of(pulls: int) -> sb.Agent:
     """An agent with so many decisions out."""
-    agent = sb.Agent(sb.SUCB(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])))
+    agent = sb.Agent(sb.SUCB.paper(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])))
     decisions = agent.ask(pulls)
     assert {each.arm for each in decisions} == {0}
     return agent

@@ -18,9 +18,9 @@ NAMED = sb.FiniteStructure([[0.8, 0.3, 0.5], [0.2, 0.7, 0.5]], arms=["tea", "cof
     "policy",
     [
         sb.UCB(4),
-        sb.SUCB(R, alpha=0.5),
-        sb.SAE(R, 500, alpha=0.2),
-        sb.ASAE(R, alpha=0.2),
+        sb.SUCB.paper(R, alpha=0.5),
+        sb.SAE.paper(R, 500, alpha=0.2),
+        sb.ASAE.paper(R, alpha=0.2),
         sb.ImprovedUCB(4, 30),
         sb.ThompsonSampling(4),
     ],
@@ -46,7 +46,7 @@ def test_with_all_arms_available_nothing_changes(policy: Any, late: bool) -> Non
 
 
 def test_a_plan_is_served_in_the_order_in_which_its_arms_are_there() -> None:
-    agent = sb.Agent(sb.SAE(R, 1000))
+    agent = sb.Agent(sb.SAE.paper(R, 1000))
     wanted = agent.plan
     for _ in range(int(wanted[2])):
         decision = agent.ask(available=[2])
@@ -62,7 +62,7 @@ def test_a_plan_is_served_in_the_order_in_which_its_arms_are_there() -> None:
 def test_the_choice_among_available_arms_is_optimistic() -> None:
     """Arms 0 and 1 are refuted as best, arm 2 is best; without it the models say 0, not 1."""
     table = [[0.5, 0.3, 0.9], [0.5, 0.3, 0.8], [0.9, 0.1, 0.2]]
-    agent = sb.Agent(sb.SUCB(sb.FiniteStructure(table), alpha=0.5))
+    agent = sb.Agent(sb.SUCB.paper(sb.FiniteStructure(table), alpha=0.5))
     agent.learn([0, 2, 400], [0, 2, 340])
     assert agent.active_arms == (2,)
     assert agent.ask().arm == 2
@@ -71,7 +71,9 @@ def test_the_choice_among_available_arms_is_optimistic() -> None:
 
 
 def test_without_a_model_that_fits_the_own_bound_decides() -> None:
-    agent = sb.Agent(sb.SUCB(sb.FiniteStructure([[0.9, 0.1, 0.5], [0.1, 0.9, 0.5]]), alpha=0.1))
+    agent = sb.Agent(
+        sb.SUCB.paper(sb.FiniteStructure([[0.9, 0.1, 0.5], [0.1, 0.9, 0.5]]), alpha=0.1)
+    )
     agent.learn([500, 500, 500], [250, 300, 200])
     assert agent.empty > 0
     arms = {agent.ask(available=[0, 2]).arm, agent.ask(available=[2, 0]).arm}
@@ -133,7 +135,7 @@ def test_missing_arms_cost_least_if_the_structure_helps_to_choose() -> None:
 
 
 def test_bad_arms_are_refused_and_change_nothing() -> None:
-    agent = sb.Agent(sb.SUCB(NAMED))
+    agent = sb.Agent(sb.SUCB.paper(NAMED))
     before = agent.to_json()
     for available, kind, message in (
         (["milk"], sb.StructureError, "available arm='milk' is unknown; known are 'tea', 'coffee'"),
@@ -171,8 +173,8 @@ def test_parked_arms_are_never_given_and_not_all_can_be() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: sb.SAE(R, 2000, alpha=0.5),
-        lambda: sb.ASAE(R, alpha=0.5),
+        lambda: sb.SAE.paper(R, 2000, alpha=0.5),
+        lambda: sb.ASAE.paper(R, alpha=0.5),
         lambda: sb.ImprovedUCB(4, 2000),
     ],
 )
@@ -199,7 +201,7 @@ def test_phases_close_without_a_parked_arm_and_the_next_plan_makes_up_for_it(mak
 
 
 def test_a_plan_waits_for_the_pending_rewards_of_a_parked_arm_only() -> None:
-    agent = sb.Agent(sb.SAE(figure1_left(), 1000))
+    agent = sb.Agent(sb.SAE.paper(figure1_left(), 1000))
     wanted = int(agent.plan[0])
     asked = agent.ask(n=6)
     agent.park(0)
@@ -218,7 +220,7 @@ def test_a_plan_waits_for_the_pending_rewards_of_a_parked_arm_only() -> None:
 
 
 def test_if_only_parked_arms_are_left_in_the_race_the_others_are_played_by_optimism() -> None:
-    agent = sb.Agent(sb.SAE(R, 5000))
+    agent = sb.Agent(sb.SAE.paper(R, 5000))
     agent.learn([3000] * 4, (3000 * R.means(0)).tolist())
     assert agent.active_arms == (0,)
     agent.park(0)

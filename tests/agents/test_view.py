@@ -40,14 +40,17 @@ def divergence(x: float, q: float) -> float:
     ("policy", "clock"),
     [
         (sb.UCB(2, alpha=0.5), 51),
-        (sb.SUCB(TABLE, alpha=0.5), 51),
+        (sb.SUCB.paper(TABLE, alpha=0.5), 51),
         (sb.UCBC(TABLE, alpha=0.5), 51),
         (sb.KLUCBC(TABLE, alpha=0.5), 51),
         (sb.TSC(TABLE, alpha=0.5), 51),
-        (sb.SAE(TABLE, 100, alpha=0.5), 100),
-        (sb.ASAE(TABLE, alpha=0.5, eta=1.0), 256),  # periods end after 2, 6, 22 and 278 pulls
-        (sb.Guarded(sb.SUCB(TABLE, alpha=0.5)), 51),
-        (sb.ASAE(TABLE, alpha=0.5, eta=1.0, reading="figures"), 256),  # by time: 2, 4, 16, 256
+        (sb.SAE.paper(TABLE, 100, alpha=0.5), 100),
+        (sb.ASAE.paper(TABLE, alpha=0.5, eta=1.0), 256),  # periods end after 2, 6, 22 and 278 pulls
+        (sb.Guarded(sb.SUCB.paper(TABLE, alpha=0.5)), 51),
+        (
+            sb.ASAE.paper(TABLE, alpha=0.5, eta=1.0, reading="figures"),
+            256,
+        ),  # by time: 2, 4, 16, 256
     ],
 )
 def test_intervals_are_those_of_the_policy_with_its_own_clock(policy: Any, clock: int) -> None:
@@ -90,7 +93,7 @@ def test_gaussian_intervals() -> None:
 
 
 def test_arms_without_rewards_have_the_whole_range() -> None:
-    assert taught(sb.SUCB(TABLE), (5, 0), (2, 0)).intervals[1].tolist() == [0.0, 1.0]
+    assert taught(sb.SUCB.paper(TABLE), (5, 0), (2, 0)).intervals[1].tolist() == [0.0, 1.0]
     assert sb.Agent(sb.IMED(2, reward_range=(2, 7))).intervals.tolist() == [[2.0, 7.0]] * 2
     unbounded = sb.Agent(sb.ModelTS(TABLE, reward_range=None, sigma=1.0))
     assert unbounded.intervals.tolist() == [[-math.inf, math.inf]] * 2
@@ -137,7 +140,7 @@ def test_lasting_gaussian_intervals_miss_no_more_often_than_they_say() -> None:
 
 
 def test_sums_and_means_are_copies_and_nan_where_nothing_was_seen() -> None:
-    agent = taught(sb.SUCB(TABLE), (4, 0), (3, 0))
+    agent = taught(sb.SUCB.paper(TABLE), (4, 0), (3, 0))
     assert agent.sums.tolist() == [3.0, 0.0]
     assert agent.means[0] == 0.75
     assert math.isnan(agent.means[1])
@@ -151,7 +154,7 @@ def test_sums_and_means_are_copies_and_nan_where_nothing_was_seen() -> None:
 @pytest.mark.parametrize("index", range(12))
 def test_the_best_arms_of_fitting_models_are_those_in_the_race(index: int) -> None:
     case = draw_case(70, index, "finite", full_size=False)
-    agent = sb.Agent(sb.SUCB(case.structure, alpha=case.alpha))
+    agent = sb.Agent(sb.SUCB.paper(case.structure, alpha=case.alpha))
     pulls = np.random.default_rng(index).integers(0, 40, case.structure.n_arms)
     sums = [case.rewards[arm][:count].sum() for arm, count in enumerate(pulls)]
     counts = [min(count, case.horizon) for count in pulls]
@@ -180,7 +183,7 @@ def test_the_best_arms_of_fitting_models_are_those_in_the_race(index: int) -> No
 @pytest.mark.parametrize("index", range(8))
 def test_intervals_of_parameters_hold_just_the_models_that_fit(index: int) -> None:
     case = draw_case(71, index, "curves", full_size=False)
-    agent = sb.Agent(sb.SUCB(case.structure, alpha=case.alpha))
+    agent = sb.Agent(sb.SUCB.paper(case.structure, alpha=case.alpha))
     counts = [min(case.horizon, 25 * (arm + 1)) for arm in range(case.structure.n_arms)]
     sums = [case.rewards[arm][:count].sum() for arm, count in enumerate(counts)]
     agent.learn(counts, sums)
@@ -202,7 +205,7 @@ def means_at(piece: sb.Piece, parameter: float) -> Any:
 
 def test_intervals_of_parameters_that_touch_are_one() -> None:
     """The best arm changes at 0.5, which is a border between cells but not between models."""
-    assert sb.Agent(sb.SUCB(DEMAND)).fitting_models == ((0.0, 1.0),)
+    assert sb.Agent(sb.SUCB.paper(DEMAND)).fitting_models == ((0.0, 1.0),)
 
 
 def test_one_table_as_models_points_and_polytopes_has_the_same_fitting_models() -> None:
@@ -224,7 +227,7 @@ def test_one_table_as_models_points_and_polytopes_has_the_same_fitting_models() 
     for pulls in (5, 30, 120, 480):
         sums = np.round(pulls * table.means("d"))
         fitting = [
-            taught(sb.SUCB(each, alpha=0.5), [pulls] * 3, sums).fitting_models
+            taught(sb.SUCB.paper(each, alpha=0.5), [pulls] * 3, sums).fitting_models
             for each in (table, points, tilted)
         ]
         assert fitting[0] == fitting[1] == fitting[2]
@@ -234,19 +237,19 @@ def test_one_table_as_models_points_and_polytopes_has_the_same_fitting_models() 
 
 
 def test_models_with_margins_fit_if_a_part_of_them_does() -> None:
-    agent = taught(sb.SUCB(sb.around(TABLE, 0.1), alpha=0.5), (90, 60), (55, 24))
+    agent = taught(sb.SUCB.paper(sb.around(TABLE, 0.1), alpha=0.5), (90, 60), (55, 24))
     radii = [math.sqrt(0.5 * math.log(151) / pulls) for pulls in (90, 60)]
     assert 55 / 90 + radii[0] < 0.8 < 55 / 90 + radii[0] + 0.1  # A is out, its box is not
     assert 24 / 60 - radii[1] < 0.3
     assert agent.fitting_models == ("A",)
-    assert taught(sb.SUCB(TABLE, alpha=0.5), (90, 60), (55, 24)).fitting_models == ()
+    assert taught(sb.SUCB.paper(TABLE, alpha=0.5), (90, 60), (55, 24)).fitting_models == ()
     assert "1 of 2 models fits these intervals: 'A'." in agent.describe()
     assert "is not computed for models with margins." in agent.describe()
 
 
 def test_groups_of_a_product_answer_one_by_one() -> None:
     both = sb.product([TABLE, DEMAND, sb.lipschitz([0, 1], 0.1)])
-    agent = taught(sb.SUCB(both, alpha=0.5), [40, 10, 100, 0, 0, 0], [34, 2, 58, 0, 0, 0])
+    agent = taught(sb.SUCB.paper(both, alpha=0.5), [40, 10, 100, 0, 0, 0], [34, 2, 58, 0, 0, 0])
     types, demand, near = agent.fitting_models
     radius = math.sqrt(0.5 * math.log(151) / 100)
     assert types == ("A",)
@@ -284,8 +287,8 @@ def exact_weights(prior: tuple[int, int]) -> dict[str, float]:
         (sb.UncertainModelTS(TABLE, prior=[1, 30], trust=0.1), (1, 30)),
         (sb.ThompsonSampling(TABLE, prior=(1.0, 30.0)), (1, 1)),  # a prior of means, not of models
         (sb.TSC(TABLE, prior=(1.0, 30.0)), (1, 1)),
-        (sb.SUCB(TABLE), (1, 1)),
-        (sb.SUCB(weighted(1, 30)), (1, 30)),
+        (sb.SUCB.paper(TABLE), (1, 1)),
+        (sb.SUCB.paper(weighted(1, 30)), (1, 30)),
         (sb.ModelTS(weighted(1, 30), prior=[5, 1]), (5, 1)),
         (sb.Guarded(sb.ModelTS(TABLE, prior=[1, 30])), (1, 30)),
     ],
@@ -311,8 +314,8 @@ def test_weights_of_models_are_exact_posterior_probabilities(
 
 
 def test_the_likelier_model_comes_first_and_a_tie_keeps_the_order() -> None:
-    assert list(taught(sb.SUCB(TABLE), (6, 3), (1, 3)).likely_models) == ["B", "A"]
-    fresh = sb.Agent(sb.SUCB(TABLE))
+    assert list(taught(sb.SUCB.paper(TABLE), (6, 3), (1, 3)).likely_models) == ["B", "A"]
+    fresh = sb.Agent(sb.SUCB.paper(TABLE))
     assert fresh.likely_models == {"A": 0.5, "B": 0.5}
     assert "All models are equally likely." in fresh.describe()
 
@@ -327,22 +330,22 @@ def test_weights_under_gaussian_rewards() -> None:
 
 
 def test_the_most_likely_parameter() -> None:
-    assert sb.Agent(sb.SUCB(DEMAND)).likely_models is None
-    likely = taught(sb.SUCB(DEMAND), (100, 10), (55, 6)).likely_models
+    assert sb.Agent(sb.SUCB.paper(DEMAND)).likely_models is None
+    likely = taught(sb.SUCB.paper(DEMAND), (100, 10), (55, 6)).likely_models
     assert likely.parameter == pytest.approx(0.4375, rel=1e-12)  # 0.9 - 0.8 x = 0.55
     assert likely.means == pytest.approx((0.55, 0.5), rel=1e-12)
-    low, high = (taught(sb.SUCB(DEMAND), (9, 0), (n, 0)).likely_models for n in (9, 0))
+    low, high = (taught(sb.SUCB.paper(DEMAND), (9, 0), (n, 0)).likely_models for n in (9, 0))
     assert (low.parameter, high.parameter) == (0.0, 1.0)
-    nothing_said = taught(sb.SUCB(DEMAND), (0, 9), (0, 4)).likely_models
+    nothing_said = taught(sb.SUCB.paper(DEMAND), (0, 9), (0, 4)).likely_models
     assert nothing_said.parameter == 0.0  # all are equally likely
 
 
 def test_the_most_likely_parameter_where_means_reach_the_ends_of_the_range() -> None:
     """Both arms speak; the likelihood x^3 (1 - x)^1 of one and (1 - x)^2 x^4 of the other."""
     cross = sb.CurveStructure([sb.Piece(0, 1, [0, 1], [1, 0], closed="both")])
-    likely = taught(sb.SUCB(cross), (4, 6), (3, 2)).likely_models
+    likely = taught(sb.SUCB.paper(cross), (4, 6), (3, 2)).likely_models
     assert likely.parameter == pytest.approx(0.7, rel=1e-12)
-    sure = taught(sb.SUCB(cross), (4, 0), (4, 0)).likely_models
+    sure = taught(sb.SUCB.paper(cross), (4, 0), (4, 0)).likely_models
     assert sure.parameter == pytest.approx(1.0, abs=1e-5)  # nothing is surer than the floor, 1e-6
 
 
@@ -350,7 +353,9 @@ def test_the_most_likely_parameter_of_gaussian_rewards_has_the_least_squares() -
     kinked = sb.CurveStructure(
         [sb.Piece(0, 1, [0, 1], [1, 0.5]), sb.Piece(1, 2, [1, 0.5], [0.5, 0], closed="both")]
     )
-    likely = taught(sb.SUCB(kinked, reward_range=None, sigma=1.0), (4, 2), (3.2, 0.4)).likely_models
+    likely = taught(
+        sb.SUCB.paper(kinked, reward_range=None, sigma=1.0), (4, 2), (3.2, 0.4)
+    ).likely_models
     places = np.linspace(0, 2, 200_001)
     means = np.stack([np.interp(places, [0, 1, 2], ends) for ends in ([0, 1, 0.5], [1, 0.5, 0])])
     loss = 4 * (means[0] - 0.8) ** 2 + 2 * (means[1] - 0.2) ** 2
@@ -399,13 +404,13 @@ LINEAR = sb.linear([[1, 0], [0, 1], [0.6, 0.7]], bounds=(0.0, 0.6))
 @pytest.mark.parametrize(
     "policy",
     [
-        sb.SUCB(DEMAND),
+        sb.SUCB.paper(DEMAND),
         sb.UCB(DEMAND),
         sb.WAGP(DEMAND),
         sb.ModelTS(DEMAND),
-        sb.SUCB(LINEAR),
+        sb.SUCB.paper(LINEAR),
         sb.UCB(LINEAR),
-        sb.SUCB(sb.lipschitz([0, 1, 2], 0.2)),
+        sb.SUCB.paper(sb.lipschitz([0, 1, 2], 0.2)),
     ],
     ids=lambda policy: f"{type(policy).__name__}-{policy.structure.kind}",
 )
@@ -426,7 +431,7 @@ def test_curves_and_polytopes_can_be_described(policy: Any) -> None:
 
 
 def test_words_about_sets_without_models() -> None:
-    agent = taught(sb.SAE(TABLE, 200, alpha=0.01), (100, 100), (50, 50))
+    agent = taught(sb.SAE.paper(TABLE, 200, alpha=0.01), (100, 100), (50, 50))
     assert agent.empty > 0
     text = agent.describe()
     assert agent.fitting_models == ()
@@ -436,12 +441,12 @@ def test_words_about_sets_without_models() -> None:
     assert "fitted" not in taught(sb.ModelTS(TABLE), (100, 100), (50, 50)).describe()
     assert (
         "Each time the policy decided, some model fitted the rewards."
-        in taught(sb.SUCB(TABLE)).describe()
+        in taught(sb.SUCB.paper(TABLE)).describe()
     )
 
 
 def test_parked_arms_are_marked() -> None:
-    agent = taught(sb.SUCB(TABLE, alpha=0.5))
+    agent = taught(sb.SUCB.paper(TABLE, alpha=0.5))
     agent.park("tea")
     last = [line.split("  ")[-1].strip() for line in agent.describe().splitlines()[5:7]]
     assert last == ["yes, parked", "no"]
@@ -482,7 +487,7 @@ def test_hostile_names_break_neither_a_line_nor_a_page() -> None:
     ]
     models = ["<img src=x>", "a\r\nb", "y" * 500]
     table = sb.FiniteStructure(np.linspace(0.1, 0.9, 15).reshape(3, 5), arms=arms, models=models)
-    agent = taught(sb.SUCB(table), [3] * 5, [1] * 5)
+    agent = taught(sb.SUCB.paper(table), [3] * 5, [1] * 5)
     text, page = agent.describe(), agent._repr_html_()
     assert len(text.splitlines()) == 2 + 1 + (2 + 5) + 1 + 5  # sentences, table, sentences
     assert text.replace("\n", "").isprintable()
@@ -537,11 +542,11 @@ def test_other_files_are_no_agents(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "shop.json"
     path.write_bytes(content)
     with pytest.raises(sb.FileFormatError, match=r"shop\.json: not a snapshot of an agent"):
-        sb.Agent.load(path, sb.SUCB(TABLE))
+        sb.Agent.load(path, sb.SUCB.paper(TABLE))
 
 
 def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
-    agent, path = sb.Agent(sb.SUCB(TABLE)), tmp_path / "shop.json"
+    agent, path = sb.Agent(sb.SUCB.paper(TABLE)), tmp_path / "shop.json"
     with pytest.raises(FileNotFoundError, match=r"shop\.json"):
         sb.Agent.load(path, agent.policy)
     with pytest.raises(sb.OutputError, match="cannot be written"):
@@ -550,7 +555,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     with pytest.raises(
         sb.FileFormatError, match=r"shop\.json: .*does not fit the policy: its param"
     ):
-        sb.Agent.load(path, sb.SUCB(TABLE, alpha=1.0))
+        sb.Agent.load(path, sb.SUCB.paper(TABLE, alpha=1.0))
     path.write_text(path.read_text().replace('"empty":0', '"empty":1'))
     with pytest.raises(sb.FileFormatError, match=r"shop\.json: .*edited or damaged"):
         sb.Agent.load(path, agent.policy)

@@ -139,7 +139,7 @@ def test_what_claims_compare() -> None:
 def test_runs_from_a_number_on_are_the_same_runs() -> None:
     structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
     world = sb.Bernoulli(structure.means(0))
-    policies = {"SUCB": sb.SUCB(structure), "UCB": sb.UCB(structure)}
+    policies = {"SUCB": sb.SUCB.paper(structure), "UCB": sb.UCB(structure)}
     whole = sb.simulate(policies, world, 200, runs=7, seed=3)
     part = sb.simulate(policies, world, 200, runs=4, seed=3, first_run=3, workers=1)
     for name in policies:
@@ -148,7 +148,7 @@ def test_runs_from_a_number_on_are_the_same_runs() -> None:
     assert part.info["first_run"] == 3
 
     def draw(rng: np.random.Generator) -> tuple[dict[str, sb.SUCB], sb.Bernoulli]:
-        return {"SUCB": sb.SUCB(structure)}, sb.Bernoulli(rng.random(2))
+        return {"SUCB": sb.SUCB.paper(structure)}, sb.Bernoulli(rng.random(2))
 
     whole = sb.simulate_random(draw, 100, runs=5)
     part = sb.simulate_random(draw, 100, runs=2, first_run=3)

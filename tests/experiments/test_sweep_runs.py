@@ -84,7 +84,7 @@ def expected() -> Iterator[tuple[str, dict[str, Any], sb.Result]]:
             own = {} if alpha is None else {"alpha": alpha}
             policy: Any = sb.UCB(table)
             if name == "SAE":
-                policy = sb.SAE(table, horizon=horizon, **own)
+                policy = sb.SAE.paper(table, horizon=horizon, **own)
             world = sb.Bernoulli(table.means(0))
             result = sb.simulate({name: policy}, world, horizon, RUNS, seed=0, checkpoints=20)
             values = {"cases": case, "horizon": horizon}

@@ -85,7 +85,7 @@ def test_a_policy_of_ones_own_may_have_a_lookahead() -> None:
 def test_tables_are_prepared_once_and_travel_with_no_copy() -> None:
     import copy
 
-    policy = sb.SUCB(sb.FiniteStructure([[0.8, 0.2], [0.3, 0.6]]))
+    policy = sb.SUCB.paper(sb.FiniteStructure([[0.8, 0.2], [0.3, 0.6]]))
     tables = base.tables_of(policy)
     assert base.tables_of(policy) is tables
     other = copy.deepcopy(policy)
@@ -99,7 +99,7 @@ def test_agents_ask_the_definition() -> None:
     rewards = np.random.default_rng(2).random(200)
 
     def arms() -> list[int]:
-        agent, found = sb.Agent(sb.SUCB(structure, 0.5)), list[int]()
+        agent, found = sb.Agent(sb.SUCB.paper(structure, alpha=0.5)), list[int]()
         for reward in rewards:
             decision = agent.ask()
             found.append(decision.arm)
@@ -115,7 +115,7 @@ def test_agents_ask_the_definition() -> None:
 def test_a_plan_is_extended_by_what_is_certain(make: Any) -> None:
     """Who hands out many pulls at once gets them; none of them would another reward change."""
     structure = sb.FiniteStructure([[0.9, 0.1], [0.1, 0.9]])
-    policy = make(sb.SUCB(structure)) if make is sb.Guarded else make(structure)
+    policy = make(sb.SUCB.paper(structure)) if make is sb.Guarded else make(structure)
     agent = sb.Agent(policy)
     agent.learn([600, 40], [540.0, 4.0])
     before = agent.to_json()

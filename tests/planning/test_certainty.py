@@ -107,7 +107,7 @@ def test_nothing_can_change_the_choice_while_misses_and_gains_are_few(
     for index in range(cases):
         case = draw_case(43, index, kind, full_size=index % 15 == 0)
         rng = np.random.default_rng([8, index])
-        policy = sb.SUCB(case.structure, alpha=float(10 ** rng.uniform(-2.0, 0.5)))
+        policy = sb.SUCB.paper(case.structure, alpha=float(10 ** rng.uniform(-2.0, 0.5)))
         if policy.reward_range != (0.0, 1.0):
             continue
         player, t = Player(policy), 0
@@ -139,7 +139,7 @@ def test_a_radius_below_rounding_covers_nothing() -> None:
     structure = sb.CurveStructure([sb.Piece(0, 1, [0.0], [1.0])])
     rewards = np.ones((1, 300))
     rewards[0, 1:50] = 0
-    policy = sb.SUCB(structure, alpha=1e-31)
+    policy = sb.SUCB.paper(structure, alpha=1e-31)
     planned = play(policy, rewards, 300, compiled=False, planning=True)
     assert planned.empty == play(policy, rewards, 300, compiled=False, planning=False).empty > 0
 
@@ -155,6 +155,6 @@ def test_a_line_that_hardly_rises() -> None:
     )
     rewards = np.zeros((2, 3000))
     rewards[0, :41:3] = 1
-    policy = sb.SUCB(structure, alpha=1.0)
+    policy = sb.SUCB.paper(structure, alpha=1.0)
     planned = play(policy, rewards, 3000, compiled=True, planning=True)
     assert planned.arms == play(policy, rewards, 3000, compiled=True, planning=False).arms

@@ -11,7 +11,7 @@ import structured_bandits as sb
 def test_protectors_may_come_in_later() -> None:
     """The example of docs/planning.md 3.2: the choice is sure after 7 pulls but not after 5."""
     models = [[0.2, 0.6], [0.4, 0.5], [0.2, 0.2], [0.3, 0.8]]
-    policy = sb.SUCB(sb.FiniteStructure(models), alpha=0.4)
+    policy = sb.SUCB.paper(sb.FiniteStructure(models), alpha=0.4)
 
     def choices(extra: int) -> set[int]:
         chosen = set()
@@ -34,7 +34,7 @@ def test_a_model_that_is_out_does_not_protect_before_it_comes_in() -> None:
     Found by a mutant that the other tests of planning let live: after three rewards of 0 the choice
     is arm 1.
     """
-    policy = sb.SUCB(sb.FiniteStructure([[0.15, 0.55], [0.85, 0.75], [0.5, 0.3]]), alpha=1.0)
+    policy = sb.SUCB.paper(sb.FiniteStructure([[0.15, 0.55], [0.85, 0.75], [0.5, 0.3]]), alpha=1.0)
     agent, later = sb.Agent(policy), sb.Agent(policy)
     agent.learn([14, 11], [10, 2])
     later.learn([14 + 3, 11], [10, 2])
@@ -51,7 +51,7 @@ def test_a_mean_above_every_reward_may_be_within_reach_before_the_end() -> None:
     """
     with pytest.warns(sb.MeansOutsideUnitIntervalWarning):
         structure = sb.PolyhedralStructure([single_model([0.7, 0.85]), single_model([1.5, 1.4])])
-    policy = sb.SUCB(structure, alpha=2.0)
+    policy = sb.SUCB.paper(structure, alpha=2.0)
     agent, later = sb.Agent(policy), sb.Agent(policy)
     agent.learn([12, 24], [8, 24])
     later.learn([12, 24 + 28], [8, 24 + 28])

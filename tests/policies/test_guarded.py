@@ -36,7 +36,9 @@ def test_guarded_sucb_plays_as_the_oracle() -> None:
         expected = guarded(inner, fallback, log_e_of(case), level, case.rewards, horizon, explore)
         unclear = [n for n, value in expected.seen if abs(value + np.log(level)) < 1e-6]
         until = min([horizon, *unclear, *inner.coincidences, *fallback.coincidences])
-        policy = sb.Guarded(sb.SUCB(case.structure, alpha=case.alpha), level=level, explore=explore)
+        policy = sb.Guarded(
+            sb.SUCB.paper(case.structure, alpha=case.alpha), level=level, explore=explore
+        )
         for planning in (False, True):
             found = play(policy, case.rewards, horizon, compiled=False, planning=planning)
             assert found.arms[:until] == expected.arms[:until], (index, planning)
@@ -53,10 +55,14 @@ def test_guards_on_curves_and_polytopes_plan_what_they_play_pull_by_pull(explore
     for index in range(25):
         case = draw_case(142, index, "curves", full_size=False)
         rewards, horizon = case.rewards, min(case.horizon, 150)
-        policies = [sb.Guarded(sb.SUCB(case.structure, case.alpha), level=0.3, explore=explore)]
+        policies = [
+            sb.Guarded(sb.SUCB.paper(case.structure, alpha=case.alpha), level=0.3, explore=explore)
+        ]
         if index < 4:
             rewards, horizon = np.tile([[1, 0], [0, 1], [0, 0]], 60), 60
-            policies.append(sb.Guarded(sb.SUCB(polytope, case.alpha), level=0.3, explore=explore))
+            policies.append(
+                sb.Guarded(sb.SUCB.paper(polytope, alpha=case.alpha), level=0.3, explore=explore)
+            )
         for policy in policies[-1:]:
             single = play(policy, rewards, horizon, compiled=False, planning=False)
             planned = play(policy, rewards, horizon, compiled=False, planning=True)
@@ -69,7 +75,7 @@ def test_guarded_phases_are_those_of_the_policy_until_the_alarm_rings() -> None:
     for index in range(40):
         case = draw_case(141, index, "finite", full_size=False)
         rewards, horizon = case.rewards, min(case.horizon, 250)
-        inner = sb.SAE(case.structure, 5000, alpha=case.alpha, beta=case.beta)
+        inner = sb.SAE.paper(case.structure, 5000, alpha=case.alpha, beta=case.beta)
         policy = sb.Guarded(inner, level=0.2)
         single = play(policy, rewards, horizon, compiled=False, planning=False).arms
         assert play(policy, rewards, horizon, compiled=False, planning=True).arms == single, index

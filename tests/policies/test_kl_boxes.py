@@ -63,7 +63,7 @@ def test_the_ends_of_the_range_fit_until_a_reward_contradicts_them() -> None:
 @pytest.mark.filterwarnings("ignore::structured_bandits.MeansOutsideUnitIntervalWarning")
 def test_a_model_outside_the_range_fits_while_its_arm_was_not_pulled() -> None:
     structure = sb.FiniteStructure([[0.5, 1.25], [0.5, 0.25]])
-    agent = sb.Agent(sb.SUCB(structure, confidence="kl"))
+    agent = sb.Agent(sb.SUCB.paper(structure, confidence="kl"))
     assert agent.active_arms == (0, 1)
     decision = agent.ask()
     assert decision.arm == 1
@@ -151,8 +151,8 @@ def test_other_ranges_play_like_the_unit_interval() -> None:
     for case in cases(56, "finite", small=40, full=0):
         table = case.structure.cells.table
         wide = sb.FiniteStructure(4.0 * table - 1.0)
-        policy = sb.SUCB(case.structure, case.alpha, confidence="kl")
-        other = sb.SUCB(wide, case.alpha, reward_range=(-1.0, 3.0), confidence="kl")
+        policy = sb.SUCB.paper(case.structure, alpha=case.alpha, confidence="kl")
+        other = sb.SUCB.paper(wide, alpha=case.alpha, reward_range=(-1.0, 3.0), confidence="kl")
         one = play(policy, case.rewards, case.horizon, compiled=False, planning=True)
         two = play(other, 4.0 * case.rewards - 1.0, case.horizon, compiled=False, planning=True)
         assert one.arms == two.arms
@@ -170,17 +170,17 @@ def shop_regret(make: Any) -> float:
 
 def test_what_they_are_worth_on_click_rates() -> None:
     shop = sb.FiniteStructure(SHOP)
-    sucb = shop_regret(lambda: sb.SUCB(shop))
-    assert shop_regret(lambda: sb.SUCB(shop, confidence="kl")) < 0.5 * sucb
+    sucb = shop_regret(lambda: sb.SUCB.paper(shop))
+    assert shop_regret(lambda: sb.SUCB.paper(shop, confidence="kl")) < 0.5 * sucb
     assert shop_regret(lambda: sb.SUCB(shop, alpha=0.5, confidence="kl")) < 0.1 * sucb
-    sae = shop_regret(lambda: sb.SAE(shop, 20_000))
-    assert shop_regret(lambda: sb.SAE(shop, 20_000, confidence="kl")) < 0.45 * sae
+    sae = shop_regret(lambda: sb.SAE.paper(shop, 20_000))
+    assert shop_regret(lambda: sb.SAE.paper(shop, 20_000, confidence="kl")) < 0.45 * sae
 
 
 def test_gaussian_rewards_have_the_same_box_either_way() -> None:
     structure = sb.FiniteStructure(SHOP)
-    one = sb.SUCB(structure, reward_range=None, sigma=0.5, confidence="kl")
-    two = sb.SUCB(structure, reward_range=None, sigma=0.5)
+    one = sb.SUCB.paper(structure, reward_range=None, sigma=0.5, confidence="kl")
+    two = sb.SUCB.paper(structure, reward_range=None, sigma=0.5)
     assert one.widths == two.widths == Hoeffding(0.0)
     assert one.width() == two.width() == "sqrt(2 log t / T)"
 
@@ -188,7 +188,7 @@ def test_gaussian_rewards_have_the_same_box_either_way() -> None:
 def test_the_width_in_words() -> None:
     shop = sb.FiniteStructure(SHOP)
     assert sb.SUCB(shop, alpha=0.5, confidence="kl").width() == "kl < 1 log t / T"
-    assert sb.SAE(shop, 100, confidence="kl").width() == "kl < 4 log n / T"
+    assert sb.SAE.paper(shop, 100, confidence="kl").width() == "kl < 4 log n / T"
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ def all_policies(horizon: int = 100) -> dict[str, Any]:
     return {
         "UCB": sb.UCB(L),
         "ImprovedUCB": sb.ImprovedUCB(L, horizon),
-        "SUCB": sb.SUCB(L),
-        "SAE": sb.SAE(L, horizon),
-        "ASAE": sb.ASAE(L),
+        "SUCB": sb.SUCB.paper(L),
+        "SAE": sb.SAE.paper(L, horizon),
+        "ASAE": sb.ASAE.paper(L),
         "WAGP": sb.WAGP(L),
         "GreedyMLE": sb.GreedyMLE(L),
     }
@@ -45,7 +45,7 @@ def test_phase_tables_of_the_specification() -> None:
 
 def test_phases_of_sae_as_played() -> None:
     """On R every active arm is pulled up to the table's numbers, and no other."""
-    result = sb.simulate(sb.SAE(R, 500_000), sb.Bernoulli(R.means(0)), 500_000, runs=200)
+    result = sb.simulate(sb.SAE.paper(R, 500_000), sb.Bernoulli(R.means(0)), 500_000, runs=200)
     for arm in (1, 2, 3):
         assert set(result.pulls["SAE"][:, arm]) <= {105, 420, 1680, 6719}
 
@@ -79,7 +79,7 @@ def test_periods_at_eta_one_double_the_exponent() -> None:
 def test_asae_as_played_restarts_phases_with_each_period() -> None:
     """With one arm the pulls of each plan are the phases: p_h with log n_k, cut at the period's end."""
     one = sb.FiniteStructure([[0.5]])
-    policy = sb.ASAE(one, eta=1.0)
+    policy = sb.ASAE.paper(one, eta=1.0)
     state, quota = policy.init(), np.zeros(1, np.int64)
     rng = np.random.default_rng(0)
     played, t = [], 0
@@ -103,9 +103,9 @@ def test_arms_that_are_never_best_are_never_pulled() -> None:
         out = [arm for arm in range(6) if arm not in structure.best_arms]
         world = sb.Bernoulli(rng.random(6))  # outside the structure: empty sets must not help
         policies = {
-            "SUCB": sb.SUCB(structure, alpha=0.1),
-            "SAE": sb.SAE(structure, 2000, alpha=0.1),
-            "ASAE": sb.ASAE(structure, alpha=0.1),
+            "SUCB": sb.SUCB.paper(structure, alpha=0.1),
+            "SAE": sb.SAE.paper(structure, 2000, alpha=0.1),
+            "ASAE": sb.ASAE.paper(structure, alpha=0.1),
             "GreedyMLE": sb.GreedyMLE(structure),
         }
         result = sb.simulate(policies, world, 2000, runs=2, workers=1)
@@ -116,7 +116,7 @@ def test_arms_that_are_never_best_are_never_pulled() -> None:
 def test_an_inactive_arm_is_never_pulled_again() -> None:
     """SAE: once an arm sits out a round in which others are played twice, it is gone."""
     result = sb.simulate(
-        sb.SAE(R, 20_000), sb.Bernoulli(R.means(0)), 20_000, runs=20, record_arms=True
+        sb.SAE.paper(R, 20_000), sb.Bernoulli(R.means(0)), 20_000, runs=20, record_arms=True
     )
     for arms in result.arms["SAE"]:
         last = {arm: np.flatnonzero(arms == arm) for arm in range(4)}
@@ -132,7 +132,7 @@ def test_sucb_never_looks_at_arm_two_of_the_left_structure() -> None:
     """SUCB never pulls the arm that differs: equal seeds give equal play on L and L'."""
     world = sb.Bernoulli(L.means(0.1))
     plays = [
-        sb.simulate(sb.SUCB(structure), world, 10_000, runs=20, record_arms=True).arms["SUCB"]
+        sb.simulate(sb.SUCB.paper(structure), world, 10_000, runs=20, record_arms=True).arms["SUCB"]
         for structure in (L, figure1_left(informative=False))
     ]
     assert (plays[0] == plays[1]).all()
@@ -150,13 +150,13 @@ def test_a_horizon_of_one_works(name: str, engine: str) -> None:
 def test_sae_beyond_its_horizon_goes_on() -> None:
     for n in (1, 50):
         with pytest.warns(sb.HorizonWarning, match="is tuned for horizon"):
-            result = sb.simulate(sb.SAE(R, n), sb.Bernoulli(R.means(0)), 1000, runs=5)
+            result = sb.simulate(sb.SAE.paper(R, n), sb.Bernoulli(R.means(0)), 1000, runs=5)
         assert (result.pulls["SAE"].sum(axis=1) == 1000).all()
 
 
 def test_a_wrong_structure_shows_in_the_empty_sets() -> None:
     world = sb.Bernoulli([0.3, 0.3, 0.3, 0.3])
-    policies = {"SUCB": sb.SUCB(R), "SAE": sb.SAE(R, 20_000), "ASAE": sb.ASAE(R)}
+    policies = {"SUCB": sb.SUCB.paper(R), "SAE": sb.SAE.paper(R, 20_000), "ASAE": sb.ASAE.paper(R)}
     wrong = sb.simulate(policies, world, 20_000, runs=10)
     right = sb.simulate(policies, sb.Bernoulli(R.means(0)), 20_000, runs=10)
     for name in policies:
@@ -168,11 +168,13 @@ def test_unbounded_rewards_are_played_pull_by_pull() -> None:
     world = sb.Gaussian(R.means(0), sigma=0.5)
     policies = {
         "UCB": sb.UCB(R, reward_range=None, sigma=0.5),
-        "SUCB": sb.SUCB(R, reward_range=None, sigma=0.5),
+        "SUCB": sb.SUCB.paper(R, reward_range=None, sigma=0.5),
     }
     result = sb.simulate(policies, world, 300, runs=4)
     assert all((result.plans[name] == 300).all() for name in policies)
-    bounded = sb.simulate({"UCB": sb.UCB(R), "SUCB": sb.SUCB(R)}, sb.Bernoulli(R.means(0)), 3000)
+    bounded = sb.simulate(
+        {"UCB": sb.UCB(R), "SUCB": sb.SUCB.paper(R)}, sb.Bernoulli(R.means(0)), 3000
+    )
     assert all((bounded.plans[name] < 3000).all() for name in policies)
 
 
@@ -188,7 +190,7 @@ def test_a_change_of_units_changes_nothing() -> None:
         sb.SUCB,
         sb.ASAE,
         sb.GreedyMLE,
-        lambda structure, **rewards: sb.SAE(structure, 3000, **rewards),
+        lambda structure, **rewards: sb.SAE.paper(structure, 3000, **rewards),
         lambda structure, **rewards: sb.ImprovedUCB(structure, 3000, **rewards),
     ]
     for make in makers:
@@ -211,15 +213,15 @@ def test_a_change_of_units_changes_nothing() -> None:
 @pytest.mark.parametrize(
     "policy",
     [
-        sb.SAE(R, 100, alpha=1e12),
-        sb.SAE(R, 100, sigma=1e5),
-        sb.SAE(R, 100, sigma=1e-90, reward_range=(0, 1e30)),
-        sb.SAE(R, 10_000, reward_range=None, sigma=1e5),
-        sb.ASAE(R, eta=1e6),
-        sb.ASAE(R, reward_range=None, sigma=1e6),
+        sb.SAE.paper(R, 100, alpha=1e12),
+        sb.SAE.paper(R, 100, sigma=1e5),
+        sb.SAE.paper(R, 100, sigma=1e-90, reward_range=(0, 1e30)),
+        sb.SAE.paper(R, 10_000, reward_range=None, sigma=1e5),
+        sb.ASAE.paper(R, eta=1e6),
+        sb.ASAE.paper(R, reward_range=None, sigma=1e6),
         sb.ImprovedUCB(R, 100, sigma=1e5),
         sb.UCB(R, alpha=1e100),
-        sb.SUCB(R, alpha=1e100),
+        sb.SUCB.paper(R, alpha=1e100),
     ],
     ids=repr,
 )
@@ -246,7 +248,7 @@ def test_ties_of_sucb_on_curves_do_not_chain() -> None:
         [0.1, top, 0.125],
     ]
     structure = sb.CurveStructure([sb.Piece(i, i + 1, row, row) for i, row in enumerate(rows)])
-    policy = sb.SUCB(structure)
+    policy = sb.SUCB.paper(structure)
     state, quota = policy.init(), np.zeros(3, np.int64)
     rng = np.random.default_rng(0)
     sums = np.array([0.0, 360.0, 9.75])
@@ -260,8 +262,8 @@ def test_ties_of_sucb_on_curves_do_not_chain() -> None:
 
 
 def test_replacing_a_parameter_keeps_the_structure() -> None:
-    changed = sb.SAE(R, 100)._replace(alpha=3.0)
-    assert changed == sb.SAE(R, 100, alpha=3.0)
+    changed = sb.SAE.paper(R, 100)._replace(alpha=3.0)
+    assert changed == sb.SAE.paper(R, 100, alpha=3.0)
     assert changed.structure == R
 
 
@@ -270,8 +272,8 @@ def test_readings() -> None:
     assert sb.READINGS["figures"] == ("recompute", "time", "period", "finish_phase")
     assert sb.READINGS["pseudocode"] == ("carry", "length", "total", "truncate")
     for name, reading in sb.READINGS.items():
-        assert sb.ASAE(R, reading=name).reading == reading
-        assert sb.ASAE(R, reading=reading) == sb.ASAE(R, reading=name)
+        assert sb.ASAE.paper(R, reading=name).reading == reading
+        assert sb.ASAE.paper(R, reading=reading) == sb.ASAE.paper(R, reading=name)
 
 
 @pytest.mark.parametrize("name", all_policies())
@@ -290,34 +292,43 @@ def test_a_policy_is_a_value(name: str) -> None:
 def test_integer_parameters_compile_as_floats() -> None:
     _, *numbers = sb.UCB(3, alpha=2)  # but the kind of intervals
     assert [type(x) for x in numbers] == [int, float, float, float, float]
-    assert sb.SAE(R, 1e4) == sb.SAE(R, 10_000)
+    assert sb.SAE.paper(R, 1e4) == sb.SAE.paper(R, 10_000)
 
 
 def test_widths_are_said() -> None:
-    assert sb.SUCB(R).width() == "sqrt(2 log t / T)"
-    assert sb.SAE(R, 100, alpha=1.5).width() == "sqrt(1.5 log n / T)"
-    assert sb.ASAE(R).width() == "sqrt(2 log n_k / T)"
+    assert sb.SUCB.paper(R).width() == "sqrt(2 log t / T)"
+    assert sb.SAE.paper(R, 100, alpha=1.5).width() == "sqrt(1.5 log n / T)"
+    assert sb.ASAE.paper(R).width() == "sqrt(2 log n_k / T)"
     assert sb.UCB(R, reward_range=None, sigma=1.0).width() == "sqrt(8 log t / T)"
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: sb.SAE(R, 100, alpha=3e17), "alpha=3e+17: the first phase would take 2**52 pulls"),
-        (lambda: sb.SAE(R, 100, sigma=1e10), "sigma=1e+10, alpha=2: the first phase would take"),
         (
-            lambda: sb.SAE(R, 10_000, reward_range=None, sigma=1e8),
+            lambda: sb.SAE.paper(R, 100, alpha=3e17),
+            "alpha=3e+17: the first phase would take 2**52 pulls",
+        ),
+        (
+            lambda: sb.SAE.paper(R, 100, sigma=1e10),
+            "sigma=1e+10, alpha=2: the first phase would take",
+        ),
+        (
+            lambda: sb.SAE.paper(R, 10_000, reward_range=None, sigma=1e8),
             "sigma=1e+08, alpha=2: the first",
         ),
-        (lambda: sb.ASAE(R, reward_range=None, sigma=1e9), "sigma=1e+09, alpha=2: the first phase"),
-        (lambda: sb.ASAE(R, eta=1e19), "eta=1e+19: expected 1e-06 to 1e+06"),
+        (
+            lambda: sb.ASAE.paper(R, reward_range=None, sigma=1e9),
+            "sigma=1e+09, alpha=2: the first phase",
+        ),
+        (lambda: sb.ASAE.paper(R, eta=1e19), "eta=1e+19: expected 1e-06 to 1e+06"),
         (
             lambda: sb.ImprovedUCB(R, 100, sigma=1e10),
             "sigma=1e+10: the first round would take 2**52",
         ),
         (lambda: sb.UCB(R, sigma=1e170), "sigma=1e+170: expected 1e-100 to 1e+100"),
-        (lambda: sb.SUCB(R, sigma=1e-170), "sigma=1e-170: expected 1e-100 to 1e+100"),
-        (lambda: sb.SAE(R, 100, sigma=1e-170), "sigma=1e-170: expected 1e-100 to 1e+100"),
+        (lambda: sb.SUCB.paper(R, sigma=1e-170), "sigma=1e-170: expected 1e-100 to 1e+100"),
+        (lambda: sb.SAE.paper(R, 100, sigma=1e-170), "sigma=1e-170: expected 1e-100 to 1e+100"),
         (lambda: sb.UCB(R, reward_range=(0, 1e-200)), "reward_range=(0, 1e-200): expected ends"),
         (lambda: sb.UCB(R, alpha=1e200), "alpha=1e+200: expected 1e-100 to 1e+100"),
     ],

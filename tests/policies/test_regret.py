@@ -41,15 +41,15 @@ def finite_contest(
     return {
         "UCB": (sb.UCB(structure), lambda rng: loops.ucb(truth, horizon, 2.0, rng)),
         "SUCB": (
-            sb.SUCB(structure),
+            sb.SUCB.paper(structure),
             lambda rng: loops.sucb_finite(means, truth, horizon, 2.0, rng),
         ),
         "SAE": (
-            sb.SAE(structure, horizon),
+            sb.SAE.paper(structure, horizon),
             lambda rng: loops.sae_finite(means, truth, horizon, 2.0, 1.0, rng),
         ),
         "ASAE": (
-            sb.ASAE(structure, eta=0.1),
+            sb.ASAE.paper(structure, eta=0.1),
             lambda rng: loops.asae_finite(means, truth, horizon, 2.0, 1.0, 0.1, rng),
         ),
     }
@@ -63,15 +63,15 @@ def curve_contest(
     return {
         "UCB": (sb.UCB(structure), lambda rng: loops.ucb(truth, horizon, 2.0, rng)),
         "SUCB": (
-            sb.SUCB(structure),
+            sb.SUCB.paper(structure),
             lambda rng: loops.sucb_curves(first, last, truth, horizon, 2.0, rng),
         ),
         "SAE": (
-            sb.SAE(structure, horizon),
+            sb.SAE.paper(structure, horizon),
             lambda rng: loops.sae_curves(first, last, truth, horizon, 2.0, 1.0, rng),
         ),
         "ASAE": (
-            sb.ASAE(structure, eta=0.1),
+            sb.ASAE.paper(structure, eta=0.1),
             lambda rng: loops.asae_curves(first, last, truth, horizon, 2.0, 1.0, 0.1, rng),
         ),
     }

@@ -71,7 +71,7 @@ def test_the_arms_are_those_of_the_oracle(name: str) -> None:
         for alpha in (0.0625, 0.5):
             trace = naive.sucb(pieces, rewards, 30, alpha)
             for planning in (False, True):
-                policy = sb.SUCB(structure, alpha)
+                policy = sb.SUCB.paper(structure, alpha=alpha)
                 played = play(policy, rewards, 30, compiled=False, planning=planning)
                 assert played.arms == trace.arms, (seed, alpha, planning)
 
@@ -85,7 +85,7 @@ def _plain(numbers: np.ndarray) -> Any:
 def test_planned_and_compiled_play_is_that_of_pull_by_pull(structure: Any, confidence: str) -> None:
     for seed in range(4):
         rewards = tape(seed, means_of(structure, seed), 1_000)
-        policy = sb.SUCB(structure, 0.25, confidence=confidence)
+        policy = sb.SUCB.paper(structure, alpha=0.25, confidence=confidence)
         slow = play(policy, rewards, 1_000, compiled=False, planning=False)
         assert play(policy, rewards, 1_000, compiled=False, planning=True).arms == slow.arms
         assert play(policy, rewards, 1_000, compiled=True, planning=True).arms == slow.arms
@@ -96,7 +96,7 @@ def test_of_the_arms_that_may_have_the_known_mean_the_least_pulled_is_played(
     confidence: str,
 ) -> None:
     """By the arms' own intervals alone: an arm may have the mean if it is inside its interval."""
-    policy = sb.SUCB(sb.known_best_mean(5, 0.5), 0.5, confidence=confidence)
+    policy = sb.SUCB.paper(sb.known_best_mean(5, 0.5), alpha=0.5, confidence=confidence)
     rewards = tape(3, [0.3, 0.4, 0.2, 0.5, 0.45], 400)
     agent = sb.Agent(policy)
     full = 0
@@ -116,7 +116,7 @@ def test_the_order_of_the_arms_does_not_matter() -> None:
     means = [0.5] + [0.4] * 4
     found = []
     for world in (means, means[::-1]):
-        policy = sb.SUCB(sb.known_best_mean(5, 0.5), 0.5, confidence="kl")
+        policy = sb.SUCB.paper(sb.known_best_mean(5, 0.5), alpha=0.5, confidence="kl")
         result = sb.simulate(policy, sb.Bernoulli(world), 5_000, runs=50, seed=1, checkpoints=1)
         found.append(result.regret["SUCB"][:, -1].mean())
     assert 0.8 < found[0] / found[1] < 1.25
@@ -131,7 +131,7 @@ def test_tables_and_curves_keep_the_lowest_arm() -> None:
     )
     points = sb.union([table, table])
     for structure in (table, curve, points, by_programs(points)):
-        agent = sb.Agent(sb.SUCB(structure, 0.5))
+        agent = sb.Agent(sb.SUCB.paper(structure, alpha=0.5))
         agent.learn([3, 1, 1], [2, 1, 1])
         assert agent.active_arms == (0, 1, 2)
         assert agent.ask().arm == 0
@@ -140,7 +140,7 @@ def test_tables_and_curves_keep_the_lowest_arm() -> None:
 @pytest.mark.parametrize("structure", [KNOWN, CONCAVE], ids=["closed form", "linear programs"])
 def test_of_the_available_arms_that_tie_the_least_pulled_is_given(structure: Any) -> None:
     """The plan is for arm 0, which is missing: arm 1 was given until its rewards refuted it."""
-    agent = sb.Agent(sb.SUCB(structure, 0.5, confidence="kl"))
+    agent = sb.Agent(sb.SUCB.paper(structure, alpha=0.5, confidence="kl"))
     agent.learn([4, 9, 7], [3, 7, 5])
     assert agent.ask().arm == 0
     given = [agent.ask(available=[1, 2]) for _ in range(7)]

@@ -63,9 +63,9 @@ def test_what_a_policy_is_given_wins(kind: str) -> None:
 
 def test_unbounded_rewards_are_still_said_by_none() -> None:
     ten = sb.FiniteStructure(UNIT * TABLE, reward_range=(0, UNIT))
-    policy = sb.SUCB(ten, reward_range=None, sigma=2.0)
+    policy = sb.SUCB.paper(ten, reward_range=None, sigma=2.0)
     assert (policy.reward_range, policy.sigma, policy.family) == (None, 2.0, "gaussian")
-    assert sb.SUCB(ten).sigma == UNIT / 2.0
+    assert sb.SUCB.paper(ten).sigma == UNIT / 2.0
     assert sb.UCB(3).reward_range == (0.0, 1.0)
 
 
@@ -96,7 +96,7 @@ def test_snapshots_hold_the_range_that_was_resolved() -> None:
         sb.Agent.from_json(text, sb.ModelTS(other))
     with pytest.raises(sb.FileFormatError, match="its structure has other means"):
         sb.Agent.from_json(
-            sb.Agent(sb.SUCB(said)).to_json(), sb.SUCB(silent, reward_range=(0, UNIT))
+            sb.Agent(sb.SUCB.paper(said)).to_json(), sb.SUCB.paper(silent, reward_range=(0, UNIT))
         )
     with pytest.raises(sb.RewardError, match=r"expected a number in \[0, 8\]"):
         again.tell(0 if 0 in {d.id for d in again.pending} else again.ask().id, 9.0)

@@ -26,19 +26,19 @@ POLICIES: dict[str, Callable[[], Any]] = {
     "UCB without a range": lambda: sb.UCB(3, reward_range=None, sigma=0.5),
     "KLUCB": lambda: sb.KLUCB(3),
     "UCBV": lambda: sb.UCBV(3),
-    "SUCB": lambda: sb.SUCB(TABLE, alpha=0.1),
+    "SUCB": lambda: sb.SUCB.paper(TABLE, alpha=0.1),
     "SUCB with KL": lambda: sb.SUCB(TABLE, alpha=0.5, confidence="kl"),
-    "SUCB with programs": lambda: sb.SUCB(sb.concave(3), alpha=0.5),
-    "SAE": lambda: sb.SAE(TABLE, 200, alpha=0.1),
-    "ASAE": lambda: sb.ASAE(TABLE, alpha=0.1),
+    "SUCB with programs": lambda: sb.SUCB.paper(sb.concave(3), alpha=0.5),
+    "SAE": lambda: sb.SAE.paper(TABLE, 200, alpha=0.1),
+    "ASAE": lambda: sb.ASAE.paper(TABLE, alpha=0.1),
     "UCBC": lambda: sb.UCBC(TABLE),
     "OSSB": lambda: sb.OSSB(TABLE),
     "GreedyMLE": lambda: sb.GreedyMLE(TABLE),
     "ModelTS": lambda: sb.ModelTS(TABLE),
     "ThompsonSampling": lambda: sb.ThompsonSampling(3),
     "IDS": lambda: sb.IDS(TABLE),
-    "guarded SUCB": lambda: sb.Guarded(sb.SUCB(TABLE, alpha=0.1), level=0.3),
-    "guarded SAE": lambda: sb.Guarded(sb.SAE(TABLE, 200, alpha=0.1), level=0.3, explore=0.5),
+    "guarded SUCB": lambda: sb.Guarded(sb.SUCB.paper(TABLE, alpha=0.1), level=0.3),
+    "guarded SAE": lambda: sb.Guarded(sb.SAE.paper(TABLE, 200, alpha=0.1), level=0.3, explore=0.5),
     "guarded ModelTS": lambda: sb.Guarded(sb.ModelTS(TABLE), level=0.3),
 }
 DELAYS = {"5": (5, None), "clicks at once": (0, 17), "never": (2, math.inf)}
@@ -160,7 +160,7 @@ def test_copies_of_states_in_compiled_code() -> None:
     def compiled_copy(policy: Any, spare: Spare, state: Any, work: Any) -> None:
         copied(policy, spare, state, work)
 
-    policy = sb.SUCB(TABLE, confidence="kl")
+    policy = sb.SUCB.paper(TABLE, confidence="kl")
     player = Player(policy, [3, 1, 0], [1.0, 1.0, 0.0])
     player.streak(sb.Now(4, 10), np.random.default_rng(0))
     state, work = player.state, player.work
@@ -172,7 +172,7 @@ def test_copies_of_states_in_compiled_code() -> None:
         assert original.tobytes() == one.tobytes() == two.tobytes()
         assert not np.shares_memory(original, one)
     assert holds_arrays(work.memory)
-    assert not holds_arrays(fresh_work(sb.SUCB(sb.concave(3))).memory)
+    assert not holds_arrays(fresh_work(sb.SUCB.paper(sb.concave(3))).memory)
 
 
 def leaves(record: Any) -> Any:

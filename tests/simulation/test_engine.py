@@ -35,9 +35,9 @@ WORLD = sb.Bernoulli(R.means(0))
 POLICIES = {
     "UCB": sb.UCB(R),
     "ImprovedUCB": sb.ImprovedUCB(R, 3000),
-    "SUCB": sb.SUCB(R),
-    "SAE": sb.SAE(R, 3000),
-    "ASAE": sb.ASAE(R),
+    "SUCB": sb.SUCB.paper(R),
+    "SAE": sb.SAE.paper(R, 3000),
+    "ASAE": sb.ASAE.paper(R),
     "GreedyMLE": sb.GreedyMLE(R),
 }
 TABLES = ("regret", "pulls", "plans", "empty", "arms")
@@ -106,9 +106,9 @@ def test_python_and_compiled_agree_to_the_last_bit(world: object) -> None:
     if isinstance(world, sb.Gaussian):
         policies = {
             "UCB": sb.UCB(R, **unbounded),
-            "SUCB": sb.SUCB(R, **unbounded),
-            "SAE": sb.SAE(R, 3000, **unbounded),
-            "ASAE": sb.ASAE(R, **unbounded),
+            "SUCB": sb.SUCB.paper(R, **unbounded),
+            "SAE": sb.SAE.paper(R, 3000, **unbounded),
+            "ASAE": sb.ASAE.paper(R, **unbounded),
         }
     results = [
         sb.simulate(policies, world, 3000, runs=3, record_arms=True, engine=engine)
@@ -119,7 +119,7 @@ def test_python_and_compiled_agree_to_the_last_bit(world: object) -> None:
 
 def test_python_and_compiled_agree_on_curves() -> None:
     left = figure1_left()
-    policies = {"SUCB": sb.SUCB(left), "SAE": sb.SAE(left, 2000), "WAGP": sb.WAGP(left)}
+    policies = {"SUCB": sb.SUCB.paper(left), "SAE": sb.SAE.paper(left, 2000), "WAGP": sb.WAGP(left)}
     world = sb.Bernoulli(left.means(0.165))
     results = [
         sb.simulate(policies, world, 2000, runs=3, record_arms=True, engine=engine)
@@ -159,7 +159,7 @@ def test_a_run_draws_from_the_seed_that_the_documentation_says() -> None:
 
 def draw(rng: np.random.Generator) -> tuple[dict[str, object], sb.Bernoulli]:
     structure, truth = random_structure(rng, clip=True)
-    policies = {"SUCB": sb.SUCB(structure), "SAE": sb.SAE(structure, 2000)}
+    policies = {"SUCB": sb.SUCB.paper(structure), "SAE": sb.SAE.paper(structure, 2000)}
     return policies, sb.Bernoulli(structure.means(truth))
 
 
@@ -222,7 +222,7 @@ def test_checkpoints_are_spread_or_given() -> None:
 
 
 def test_a_very_long_run_of_sae() -> None:
-    result = sb.simulate(sb.SAE(R, 10**12), WORLD, 10**12, runs=3)
+    result = sb.simulate(sb.SAE.paper(R, 10**12), WORLD, 10**12, runs=3)
     assert (result.pulls["SAE"].sum(axis=1) == 10**12).all()
     assert (result.plans["SAE"] < 40).all()
 

@@ -120,7 +120,7 @@ def test_an_unknown_layout_is_never_read(monkeypatch: pytest.MonkeyPatch, engine
     def forbidden(rng: np.random.Generator) -> Any:
         raise AssertionError("a pointer was read")
 
-    policies = {"SUCB": sb.SUCB(R), "SAE": sb.SAE(R, 2000), "UCB": sb.UCB(R)}
+    policies = {"SUCB": sb.SUCB.paper(R), "SAE": sb.SAE.paper(R, 2000), "UCB": sb.UCB(R)}
     usual = sb.simulate(policies, WORLD, 500, runs=6, engine=engine)
     monkeypatch.setattr(generator, "KNOWN_NUMPY", 99)
     monkeypatch.setattr(generator, "state_memory", forbidden)

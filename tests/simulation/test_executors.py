@@ -18,13 +18,13 @@ from structured_bandits.simulation.workers import IN_FLIGHT, slots_of, spread
 TABLE = sb.FiniteStructure([[0.8, 0.3, 0.1], [0.8, 0.9, 0.1], [0.1, 0.2, 0.9]])
 WORLD = sb.Bernoulli(TABLE.means(0))
 HORIZON, RUNS = 100, 25
-POLICIES = {"UCB": sb.UCB(TABLE), "SAE": sb.SAE(TABLE, horizon=HORIZON)}
+POLICIES = {"UCB": sb.UCB(TABLE), "SAE": sb.SAE.paper(TABLE, horizon=HORIZON)}
 
 
 def draw(rng: np.random.Generator) -> tuple[Mapping[str, Any], Any]:
     """A problem of its own for each run."""
     table = sb.FiniteStructure(rng.uniform(size=(4, 3)))
-    policies = {"UCB": sb.UCB(table), "SAE": sb.SAE(table, horizon=HORIZON)}
+    policies = {"UCB": sb.UCB(table), "SAE": sb.SAE.paper(table, horizon=HORIZON)}
     return policies, sb.Bernoulli(table.means(int(rng.integers(4))))
 
 

@@ -15,7 +15,7 @@ from structured_bandits.simulation import blocks, cases, opening
 
 R = figure1_right()
 WORLD = sb.Bernoulli(R.means(0))
-POLICIES = {"UCB": sb.UCB(R), "SUCB": sb.SUCB(R), "SAE": sb.SAE(R, 3000)}
+POLICIES = {"UCB": sb.UCB(R), "SUCB": sb.SUCB.paper(R), "SAE": sb.SAE.paper(R, 3000)}
 HOW: dict[str, Any] = {"horizon": 3000, "runs": 7, "seed": 4, "workers": 1, "first_run": 2}
 
 FRESH = """

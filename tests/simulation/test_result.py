@@ -23,7 +23,7 @@ DATA = Path(__file__).parent / "data"
 TABLES = ("regret", "pulls", "plans", "empty", "arms")
 R = figure1_right()
 RESULT = sb.simulate(
-    {"SUCB": sb.SUCB(R), "SAE": sb.SAE(R, 2000)},
+    {"SUCB": sb.SUCB.paper(R), "SAE": sb.SAE.paper(R, 2000)},
     sb.Bernoulli(R.means(0)),
     2000,
     runs=30,
@@ -55,7 +55,7 @@ def test_summary_at_a_checkpoint() -> None:
 
 def test_results_beyond_a_horizon_warn_and_the_table_says_so() -> None:
     """At a checkpoint before it there is nothing to be said. A guard has the horizon of its policy."""
-    for policy in (sb.SAE(R, 5), sb.Guarded(sb.SAE(R, 5))):
+    for policy in (sb.SAE.paper(R, 5), sb.Guarded(sb.SAE.paper(R, 5))):
         with pytest.warns(sb.HorizonWarning, match="SAE is tuned for horizon=5 and will be played"):
             result = sb.simulate(
                 {"SAE": policy},

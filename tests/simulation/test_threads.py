@@ -27,9 +27,9 @@ THREADS = 4
 
 def policies(structure: Any) -> list[Any]:
     return [
-        sb.SUCB(structure, alpha=0.3),
-        sb.SAE(structure, 2000, alpha=0.3),
-        sb.ASAE(structure, alpha=0.3),
+        sb.SUCB.paper(structure, alpha=0.3),
+        sb.SAE.paper(structure, 2000, alpha=0.3),
+        sb.ASAE.paper(structure, alpha=0.3),
         sb.GreedyMLE(structure),
     ]
 
@@ -79,5 +79,5 @@ def test_one_structure_is_asked_for_the_first_time_by_many_threads() -> None:
     """What is computed when first asked for is the same whoever asks."""
     for _ in range(10):
         structure = STRUCTURES["linear"]()
-        found = in_threads([lambda s=structure: live(sb.SUCB(s, alpha=0.3), 7, 10)] * THREADS)
-        assert found == [live(sb.SUCB(STRUCTURES["linear"](), alpha=0.3), 7, 10)] * THREADS
+        found = in_threads([lambda s=structure: live(sb.SUCB.paper(s, alpha=0.3), 7, 10)] * THREADS)
+        assert found == [live(sb.SUCB.paper(STRUCTURES["linear"](), alpha=0.3), 7, 10)] * THREADS

@@ -30,7 +30,7 @@ def test_random_counts_up_to_a_million_million_on_every_kind_of_structure() -> N
 
 @pytest.mark.parametrize(("pulls", "sums"), FOUND)
 def test_counts_that_were_learned_and_then_raised(pulls: list[int], sums: list[float]) -> None:
-    agent = sb.Agent(sb.SUCB(sb.mixtures(T3)))
+    agent = sb.Agent(sb.SUCB.paper(sb.mixtures(T3)))
     agent.learn(pulls, sums)
     assert agent.pulls.tolist() == pulls
     assert agent.ask().arm in range(3)
@@ -52,7 +52,7 @@ def test_without_any_solution_play_goes_on_and_there_is_no_evidence(
 ) -> None:
     """All programs but those of the structure itself are left unsolved."""
     made = every_kind()[structure]
-    policies = [sb.SUCB(made, alpha=0.5), sb.UCBC(made), sb.GreedyMLE(made), sb.OSSB(made)]
+    policies = [sb.SUCB.paper(made, alpha=0.5), sb.UCBC(made), sb.GreedyMLE(made), sb.OSSB(made)]
     monkeypatch.setattr(linear.LinearProgram, "_by_daqp", lambda *arguments: None)
     monkeypatch.setattr(linear, "_run_highs", lambda *arguments: (None, None))
     for policy in policies:

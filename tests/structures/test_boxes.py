@@ -85,10 +85,10 @@ def test_the_same_arms_fit_best_as_by_quadratic_programs() -> None:
 
 def policies(structure: Any, horizon: int, alpha: float) -> list[Any]:
     return [
-        sb.SUCB(structure, alpha),
-        sb.SUCB(structure, alpha, confidence=KL),
-        sb.SAE(structure, horizon, alpha),
-        sb.ASAE(structure, alpha, confidence=KL),
+        sb.SUCB.paper(structure, alpha=alpha),
+        sb.SUCB.paper(structure, alpha=alpha, confidence=KL),
+        sb.SAE.paper(structure, horizon, alpha=alpha),
+        sb.ASAE.paper(structure, alpha=alpha, confidence=KL),
         sb.UCBC(structure, alpha),
         sb.GreedyMLE(structure),
     ]
@@ -134,11 +134,11 @@ def test_compiled_as_in_python() -> None:
         known = sb.around(structure.rows, 0)
         rewards = tape(rng, structure.n_arms, horizon)
         for each in (structure, known):
-            policy = sb.SUCB(each, 0.125)
+            policy = sb.SUCB.paper(each, alpha=0.125)
             exact = play(policy, rewards, horizon, False, False)
             for planning in (True, False):
                 assert play(policy, rewards, horizon, True, planning).arms == exact.arms, index
-        table = sb.SUCB(sb.FiniteStructure(structure.rows), 0.125)
+        table = sb.SUCB.paper(sb.FiniteStructure(structure.rows), alpha=0.125)
         assert play(table, rewards, horizon, False, True).arms == exact.arms
 
 
@@ -262,7 +262,10 @@ def test_margins_wider_than_the_range_leave_nothing_known() -> None:
     assert structure.mean_ranges.tolist() == [[0.0, 1.0]] * 3
     rng = np.random.default_rng(3)
     rewards = tape(rng, 3, 120)
-    played = [play(sb.SUCB(each, 0.5), rewards, 120, False, True) for each in (structure, nothing)]
+    played = [
+        play(sb.SUCB.paper(each, alpha=0.5), rewards, 120, False, True)
+        for each in (structure, nothing)
+    ]
     assert played[0].arms == played[1].arms
     gaps = [sb.analyse(each, [0.5, 0.25, 0.75]).hardest(0).gap for each in (structure, nothing)]
     assert gaps[0] == pytest.approx(gaps[1], abs=1e-9)
@@ -377,10 +380,10 @@ def test_boxes_are_a_group_of_a_product() -> None:
 
 def test_an_agent_comes_back_from_its_snapshot() -> None:
     structure = sb.around([[0.75, 0.25, 0.5], [0.25, 0.75, 0.5]], [0.0625, 0.125, 0.0])
-    agent = sb.Agent(sb.SUCB(structure, 0.125))
+    agent = sb.Agent(sb.SUCB.paper(structure, alpha=0.125))
     for number in range(60):
         if number == 30:
-            again = sb.Agent.from_json(agent.to_json(), sb.SUCB(structure, 0.125))
+            again = sb.Agent.from_json(agent.to_json(), sb.SUCB.paper(structure, alpha=0.125))
         agents = [agent] if number < 30 else [agent, again]
         asked = [each.ask() for each in agents]
         assert len({decision.arm for decision in asked}) == 1

@@ -155,9 +155,12 @@ def test_the_same_arms_are_played(kind: str) -> None:
         ).astype(int)
         alpha = float(rng.choice([0.125, 0.5, 2.0]))
         for policy, other in (
-            (sb.SUCB(structure, alpha), sb.SUCB(twin, alpha)),
-            (sb.SAE(structure, horizon, alpha), sb.SAE(twin, horizon, alpha)),
-            (sb.ASAE(structure, alpha), sb.ASAE(twin, alpha)),
+            (sb.SUCB.paper(structure, alpha=alpha), sb.SUCB.paper(twin, alpha=alpha)),
+            (
+                sb.SAE.paper(structure, horizon, alpha=alpha),
+                sb.SAE.paper(twin, horizon, alpha=alpha),
+            ),
+            (sb.ASAE.paper(structure, alpha=alpha), sb.ASAE.paper(twin, alpha=alpha)),
         ):
             exact = play(policy, rewards, horizon, compiled=compiled, planning=True)
             for ours, planning in ((policy, False), (other, True), (other, False)):

@@ -62,9 +62,9 @@ def test_the_same_arms_are_played(kind: str) -> None:
         twin = as_polytopes(case.structure)
         horizon = min(case.horizon, 200)
         for make in (
-            lambda s, c=case: sb.SUCB(s, c.alpha),
-            lambda s, c=case, n=horizon: sb.SAE(s, n, c.alpha, c.beta),
-            lambda s, c=case: sb.ASAE(s, c.alpha, c.beta, c.eta),
+            lambda s, c=case: sb.SUCB.paper(s, alpha=c.alpha),
+            lambda s, c=case, n=horizon: sb.SAE.paper(s, n, alpha=c.alpha, beta=c.beta),
+            lambda s, c=case: sb.ASAE.paper(s, alpha=c.alpha, beta=c.beta, eta=c.eta),
         ):
             exact = play(make(case.structure), case.rewards, horizon, compiled=True, planning=True)
             planned = play(make(twin), case.rewards, horizon, compiled=False, planning=True)

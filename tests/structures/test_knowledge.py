@@ -96,7 +96,9 @@ def test_a_product_too_large_for_theory_still_plays() -> None:
     large = sb.product([group] * 3)
     with pytest.raises(sb.StructureError, match="60 × 60 × 60 = 216000 pieces are too many"):
         sb.analyse(large, large.mean_ranges[:, 0])
-    result = sb.simulate(sb.SAE(large, 500), sb.Bernoulli([0.5] * 6), 500, runs=2, progress=False)
+    result = sb.simulate(
+        sb.SAE.paper(large, 500), sb.Bernoulli([0.5] * 6), 500, runs=2, progress=False
+    )
     assert result.pulls["SAE"].sum() == 1000
 
 
@@ -220,7 +222,7 @@ def test_sae_on_unstructured_arms_obeys_the_theorem(arms: int) -> None:
     means = np.linspace(0.2, 0.8, arms)
     structure = sb.unstructured(arms)
     sets = sb.analyse(structure, means).elimination(horizon)
-    policy = sb.SAE(structure, horizon, alpha=0.5)
+    policy = sb.SAE.paper(structure, horizon, alpha=0.5)
     for run in range(100):
         played = play(policy, means, np.random.default_rng([arms, run]))
         if played.good:
@@ -244,8 +246,8 @@ def test_knowledge_lowers_regret(known: Any, means: Any) -> None:
     worlds = {}
     for name, structure in (("with", known), ("without", sb.unstructured(40))):
         policies = {
-            "SAE": sb.SAE(structure, horizon, alpha=0.25),
-            "ASAE": sb.ASAE(structure, alpha=0.25, eta=1.0),
+            "SAE": sb.SAE.paper(structure, horizon, alpha=0.25),
+            "ASAE": sb.ASAE.paper(structure, alpha=0.25, eta=1.0),
         }
         result = sb.simulate(policies, sb.Bernoulli(means), horizon, runs=60, progress=False)
         worlds[name] = result.summary()
@@ -281,11 +283,11 @@ def test_pictures_of_representations() -> None:
 
 def test_an_agent_asks_programs_and_survives_a_restart() -> None:
     structure = sb.concave(4)
-    agent = sb.Agent(sb.SUCB(structure, alpha=0.5), seed=1)
+    agent = sb.Agent(sb.SUCB.paper(structure, alpha=0.5), seed=1)
     for _ in range(30):
         decision = agent.ask()
         agent.tell(decision.id, float(decision.arm == 2))
-    again = sb.Agent.from_json(agent.to_json(), sb.SUCB(sb.concave(4), alpha=0.5))
+    again = sb.Agent.from_json(agent.to_json(), sb.SUCB.paper(sb.concave(4), alpha=0.5))
     for _ in range(10):
         one, two = agent.ask(), again.ask()
         assert one.arm == two.arm
@@ -296,7 +298,11 @@ def test_an_agent_asks_programs_and_survives_a_restart() -> None:
 
 def test_workers_change_nothing() -> None:
     structure = sb.concave(4)
-    policies = {"SUCB": sb.SUCB(structure, 0.5), "SAE": sb.SAE(structure, 200), "UCB": sb.UCB(4)}
+    policies = {
+        "SUCB": sb.SUCB.paper(structure, alpha=0.5),
+        "SAE": sb.SAE.paper(structure, 200),
+        "UCB": sb.UCB(4),
+    }
     world = sb.Bernoulli([0.2, 0.5, 0.6, 0.3])
     one, two = (
         sb.simulate(policies, world, 200, runs=6, workers=count, progress=False) for count in (1, 2)
@@ -312,7 +318,7 @@ def test_unbounded_parameters_are_no_obstacle() -> None:
     policies = {
         kind.__name__: kind(free, reward_range=None, sigma=0.1) for kind in (sb.SUCB, sb.GreedyMLE)
     }
-    policies["SAE"] = sb.SAE(free, 300, reward_range=None, sigma=0.1)
+    policies["SAE"] = sb.SAE.paper(free, 300, reward_range=None, sigma=0.1)
     world = sb.Gaussian([0.1, 0.5, 0.42], sigma=0.1)
     result = sb.simulate(policies, world, 300, runs=2, progress=False)
     assert (result.pulls["SUCB"][:, 1] > 100).all()

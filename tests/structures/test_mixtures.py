@@ -47,7 +47,11 @@ def test_the_same_hull_written_otherwise(rows: Any) -> None:
         assert best_arms(mixtures.cells, low, high) == best_arms(HULL.cells, low, high)
         assert optimistic_arm(mixtures.cells, low, high) == optimistic_arm(HULL.cells, low, high)
     rewards = (rng.random((2, 60)) < [[0.5], [0.625]]).astype(int)
-    for make in (lambda s: sb.SUCB(s, 0.125), lambda s: sb.SAE(s, 60, 0.125), sb.GreedyMLE):
+    for make in (
+        lambda s: sb.SUCB.paper(s, alpha=0.125),
+        lambda s: sb.SAE.paper(s, 60, alpha=0.125),
+        sb.GreedyMLE,
+    ):
         played = [play(make(each), rewards, 60, False, True).arms for each in (mixtures, HULL)]
         assert played[0] == played[1]
 

@@ -165,9 +165,12 @@ def test_played_arms(part: int) -> None:
         tape = (case.rng.random((len(truth), horizon)) < truth).astype(int)
         alpha, beta = float(case.rng.choice([0.125, 0.5, 2.0])), float(case.rng.choice([1.0, 3.0]))
         for policy, trace in (
-            (sb.SUCB(case.structure, alpha), naive.sucb(case.pieces, tape, horizon, alpha)),
             (
-                sb.SAE(case.structure, horizon, alpha, beta),
+                sb.SUCB.paper(case.structure, alpha=alpha),
+                naive.sucb(case.pieces, tape, horizon, alpha),
+            ),
+            (
+                sb.SAE.paper(case.structure, horizon, alpha=alpha, beta=beta),
                 naive.sae(case.pieces, tape, horizon, alpha, beta),
             ),
             (sb.GreedyMLE(case.structure), naive.greedy(case.pieces, tape, horizon)),

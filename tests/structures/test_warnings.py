@@ -99,7 +99,7 @@ def test_means_up_to_100_may_be_percentages(means: Any, asked: bool) -> None:
 def test_a_policy_tuned_for_less_warns_at_the_users_line() -> None:
     structure = sb.FiniteStructure([[0.5, 0.25]])
     world = sb.Bernoulli([0.5, 0.25])
-    policy = sb.SAE(structure, horizon=5)
+    policy = sb.SAE.paper(structure, horizon=5)
     with pytest.warns(sb.HorizonWarning, match="tuned for horizon=5") as caught:
         sb.simulate(policy, world, 10, runs=1, engine="python", progress=False)
     assert [warning.filename for warning in caught] == [__file__]

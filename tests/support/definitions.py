@@ -43,8 +43,8 @@ Make = Callable[[Any, float], Any]
 ON_TABLES: dict[str, Make] = {
     "UCB": lambda s, alpha: sb.UCB(s.n_arms, alpha),
     "UCB-kl": lambda s, alpha: sb.UCB(s.n_arms, alpha, confidence="kl"),
-    "SUCB": lambda s, alpha: sb.SUCB(s, alpha),
-    "SUCB-kl": lambda s, alpha: sb.SUCB(s, alpha, confidence="kl"),
+    "SUCB": lambda s, alpha: sb.SUCB.paper(s, alpha=alpha),
+    "SUCB-kl": lambda s, alpha: sb.SUCB.paper(s, alpha=alpha, confidence="kl"),
     "UCBC": lambda s, alpha: sb.UCBC(s, alpha),
     "UCBC-kl": lambda s, alpha: sb.UCBC(s, alpha, confidence="kl"),
     "KLUCBC": lambda s, alpha: sb.KLUCBC(s, alpha),
@@ -63,14 +63,16 @@ ON_TABLES: dict[str, Make] = {
     "MOSS-anytime": lambda s, alpha: sb.MOSS(s.n_arms),
     "IMED": lambda s, alpha: sb.IMED(s.n_arms),
     "UCBV": lambda s, alpha: sb.UCBV(s.n_arms),
-    "Guarded": lambda s, alpha: sb.Guarded(sb.SUCB(s, alpha), level=0.2),
-    "Guarded-explore": lambda s, alpha: sb.Guarded(sb.SUCB(s, alpha), level=0.2, explore=0.5),
-    "Guarded-SAE": lambda s, alpha: sb.Guarded(sb.SAE(s, PULLS, alpha), level=0.2),
+    "Guarded": lambda s, alpha: sb.Guarded(sb.SUCB.paper(s, alpha=alpha), level=0.2),
+    "Guarded-explore": lambda s, alpha: sb.Guarded(
+        sb.SUCB.paper(s, alpha=alpha), level=0.2, explore=0.5
+    ),
+    "Guarded-SAE": lambda s, alpha: sb.Guarded(sb.SAE.paper(s, PULLS, alpha=alpha), level=0.2),
     "Guarded-ModelTS": lambda s, alpha: sb.Guarded(sb.ModelTS(s), level=0.2, explore=0.5),
 }
 ON_CURVES: dict[str, Make] = {
-    "SUCB": lambda s, alpha: sb.SUCB(s, alpha),
-    "SUCB-kl": lambda s, alpha: sb.SUCB(s, alpha, confidence="kl"),
+    "SUCB": lambda s, alpha: sb.SUCB.paper(s, alpha=alpha),
+    "SUCB-kl": lambda s, alpha: sb.SUCB.paper(s, alpha=alpha, confidence="kl"),
     "UCBC": lambda s, alpha: sb.UCBC(s, alpha),
     "TSC": lambda s, alpha: sb.TSC(s, alpha),
     "ModelTS": lambda s, alpha: sb.ModelTS(s),

@@ -35,11 +35,13 @@ class Policies(NamedTuple):
         makers: dict[str, Callable[[], Any]] = {
             "UCB": lambda: sb.UCB(self.structure, alpha=alpha),
             "ImprovedUCB": lambda: sb.ImprovedUCB(self.structure, horizon),
-            "SUCB": lambda: sb.SUCB(self.structure, alpha=alpha),
-            "SAE": lambda: sb.SAE(self.structure, horizon, alpha=alpha),
-            "ASAE theory": lambda: sb.ASAE(self.structure, alpha=alpha),
-            "ASAE figures": lambda: sb.ASAE(self.structure, alpha=alpha, reading="figures"),
-            "ASAE pseudocode": lambda: sb.ASAE(self.structure, alpha=alpha, reading="pseudocode"),
+            "SUCB": lambda: sb.SUCB.paper(self.structure, alpha=alpha),
+            "SAE": lambda: sb.SAE.paper(self.structure, horizon, alpha=alpha),
+            "ASAE theory": lambda: sb.ASAE.paper(self.structure, alpha=alpha),
+            "ASAE figures": lambda: sb.ASAE.paper(self.structure, alpha=alpha, reading="figures"),
+            "ASAE pseudocode": lambda: sb.ASAE.paper(
+                self.structure, alpha=alpha, reading="pseudocode"
+            ),
             "GreedyMLE": lambda: sb.GreedyMLE(self.structure),
             "WAGP": lambda: sb.WAGP(self.structure),
         }

@@ -35,7 +35,7 @@ DRINKS = sb.FiniteStructure([[0.8, 0.3, 0.1], [0.2, 0.7, 0.1]], arms=["tea", "co
 
 def policy_named(name: str) -> Any:
     """The policies that an experiment may have: on the table DRINKS."""
-    return {"SUCB": sb.SUCB(DRINKS, alpha=0.5), "SAE": sb.SAE(DRINKS, 10_000)}[name]
+    return {"SUCB": sb.SUCB.paper(DRINKS, alpha=0.5), "SAE": sb.SAE.paper(DRINKS, 10_000)}[name]
 
 
 class RefusedError(Exception):

@@ -12,7 +12,7 @@ from structured_bandits.structures.boxes.structure import BoxStructure
 def made(name: str, structure: Any) -> Any:
     """Return a policy with a horizon of 500, if it has one."""
     if name == "Guarded":  # of a level at which it rings
-        return sb.Guarded(sb.SUCB(structure), level=0.5, explore=0.1)
+        return sb.Guarded(sb.SUCB.paper(structure), level=0.5, explore=0.1)
     kind: Any = POLICIES[name]
     return kind(structure, 500) if "horizon" in kind.parameter_names() else kind(structure)
 

@@ -76,8 +76,8 @@ def sucb(confidence: str, oracle: Play) -> Contest:
 def sae(confidence: str, oracle: Play) -> Contest:
     return Contest(
         any_case,
-        lambda case: sb.SAE(
-            case.structure, case.horizon, case.alpha, case.beta, confidence=confidence
+        lambda case: sb.SAE.paper(
+            case.structure, case.horizon, alpha=case.alpha, beta=case.beta, confidence=confidence
         ),
         lambda case, _, __: oracle(
             case.oracle, case.rewards.tolist(), case.horizon, alpha=case.alpha, beta=case.beta
@@ -93,11 +93,11 @@ def asae(confidence: str, oracle: Play, reading: sb.Reading | None = None) -> Co
 
     return Contest(
         any_case,
-        lambda case: sb.ASAE(
+        lambda case: sb.ASAE.paper(
             case.structure,
-            case.alpha,
-            case.beta,
-            case.eta,
+            alpha=case.alpha,
+            beta=case.beta,
+            eta=case.eta,
             reading=reading_in(case),
             confidence=confidence,
         ),

@@ -83,10 +83,10 @@ def pulls_of_phase(policy: sb.SAE, phase: float) -> int:
 def policies(analysis: sb.Analysis) -> dict[str, object]:
     structure = analysis.structure
     return {
-        "SAE beta=1": sb.SAE(structure, HORIZON, alpha=1.0, beta=1.0),
-        "SAE beta=3": sb.SAE(structure, HORIZON, alpha=9.0, beta=3.0),
-        "ASAE eta=1": sb.ASAE(structure, alpha=2.0, beta=1.0, eta=1.0),
-        "SUCB alpha=1.5": sb.SUCB(structure, alpha=1.5),
+        "SAE beta=1": sb.SAE.paper(structure, HORIZON, alpha=1.0, beta=1.0),
+        "SAE beta=3": sb.SAE.paper(structure, HORIZON, alpha=9.0, beta=3.0),
+        "ASAE eta=1": sb.ASAE.paper(structure, alpha=2.0, beta=1.0, eta=1.0),
+        "SUCB alpha=1.5": sb.SUCB.paper(structure, alpha=1.5),
     }
 
 

@@ -106,7 +106,7 @@ def test_a_kind_of_ones_own_needs_no_representation() -> None:
     [
         sb.UCB(1),
         sb.UCB(3, reward_range=None, sigma=0.5),
-        sb.SAE(TABLE, 1000, reward_range=(-1, 3)),
+        sb.SAE.paper(TABLE, 1000, reward_range=(-1, 3)),
         *(kind(1, reward_range=(-1, 3)) for kind in (sb.KLUCB, sb.MOSS, sb.IMED, sb.UCBV)),
         *(kind(3, reward_range=(0.1, 0.7)) for kind in (sb.KLUCB, sb.MOSS, sb.IMED, sb.UCBV)),
         *(kind(3, reward_range=None, sigma=0.5) for kind in (sb.KLUCB, sb.MOSS, sb.IMED)),

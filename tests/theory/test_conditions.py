@@ -29,24 +29,28 @@ def test_conditions_that_fail_are_named(right: sb.Analysis) -> None:
     def table(policy: object, horizon: int = SMALL) -> object:
         return right.bounds(horizon, {"policy": policy})
 
-    assert "alpha > 1" in why(table(sb.SUCB(structure, alpha=1.0)), "SUCB")
-    assert "alpha >= beta²" in why(table(sb.SAE(structure, SMALL, alpha=2.0, beta=3.0)), "SAE")
-    assert "needs 64" in why(table(sb.SAE(structure, 50), 50), "SAE")
-    assert "built for 5000" in why(table(sb.SAE(structure, 5000)), "SAE")
-    small_sigma = sb.SAE(structure, SMALL, sigma=0.1)
+    assert "alpha > 1" in why(table(sb.SUCB.paper(structure, alpha=1.0)), "SUCB")
+    assert "alpha >= beta²" in why(
+        table(sb.SAE.paper(structure, SMALL, alpha=2.0, beta=3.0)), "SAE"
+    )
+    assert "needs 64" in why(table(sb.SAE.paper(structure, 50), 50), "SAE")
+    assert "built for 5000" in why(table(sb.SAE.paper(structure, 5000)), "SAE")
+    small_sigma = sb.SAE.paper(structure, SMALL, sigma=0.1)
     assert "half the width" in why(table(small_sigma), "SAE")
-    rough = sb.SAE(structure, SMALL, reward_range=None, sigma=0.002)
+    rough = sb.SAE.paper(structure, SMALL, reward_range=None, sigma=0.002)
     assert "too small for phases" in why(table(rough), "SAE")
-    anytime = sb.ASAE(structure, alpha=2.0, eta=1.0, reward_range=None, sigma=0.1)
+    anytime = sb.ASAE.paper(structure, alpha=2.0, eta=1.0, reward_range=None, sigma=0.1)
     assert "too small for phases" in why(table(anytime), "ASAE, log")
-    rounded = sb.SAE(structure, SMALL, alpha=1.21, beta=1.1)  # 1.1 squared is a bit above 1.21
+    rounded = sb.SAE.paper(
+        structure, SMALL, alpha=1.21, beta=1.1
+    )  # 1.1 squared is a bit above 1.21
     assert row(table(rounded), "SAE").valid
-    wide = sb.SAE(structure, SMALL, reward_range=(0.0, 0.1))
+    wide = sb.SAE.paper(structure, SMALL, reward_range=(0.0, 0.1))
     assert "over twice the rewards' range" in why(table(wide), "SAE")
-    asae = table(sb.ASAE(structure, alpha=1.0, beta=2.0, eta=0.1, reading="pseudocode"))
+    asae = table(sb.ASAE.paper(structure, alpha=1.0, beta=2.0, eta=0.1, reading="pseudocode"))
     for text in ("eta=0.1", "alpha=1", "beta=2", "'recompute' (I-3)"):
         assert text in why(asae, "ASAE, log"), text
-    figures = why(table(sb.ASAE(structure, eta=1.0, reading="figures")), "ASAE, log")
+    figures = why(table(sb.ASAE.paper(structure, eta=1.0, reading="figures")), "ASAE, log")
     assert "'length' (I-7)" in figures
     assert "'truncate'" in figures
     assert "the library has no bound" in why(table(sb.UCB(structure)), "none")
@@ -74,9 +78,9 @@ def test_units_do_not_matter(right: sb.Analysis) -> None:
     assert scaled.classes(LARGE, 3.0, largest_gap=8.0) == right.classes(LARGE, 3.0)
     policies = [
         {
-            "SUCB": sb.SUCB(a.structure, reward_range=span),
-            "SAE": sb.SAE(a.structure, LARGE, alpha=9.0, beta=3.0, reward_range=span),
-            "ASAE": sb.ASAE(a.structure, alpha=2.0, eta=1.0, reward_range=span),
+            "SUCB": sb.SUCB.paper(a.structure, reward_range=span),
+            "SAE": sb.SAE.paper(a.structure, LARGE, alpha=9.0, beta=3.0, reward_range=span),
+            "ASAE": sb.ASAE.paper(a.structure, alpha=2.0, eta=1.0, reward_range=span),
         }
         for a, span in ((right, (0.0, 1.0)), (scaled, (-4.0, 4.0)))
     ]
@@ -87,7 +91,7 @@ def test_units_do_not_matter(right: sb.Analysis) -> None:
 
 
 def test_policies_with_and_without_names(right: sb.Analysis) -> None:
-    sae, sucb = sb.SAE(right.structure, SMALL), sb.SUCB(right.structure)
+    sae, sucb = sb.SAE.paper(right.structure, SMALL), sb.SUCB.paper(right.structure)
     for policies, names in (
         (sae, {"SAE"}),
         ([sae, sucb], {"SAE", "SUCB"}),
@@ -137,7 +141,7 @@ def test_tolerance_decides_what_is_equal() -> None:
         (lambda a: a.lower_bound("gaussian", sigma=0), "sigma=0"),
         (lambda a: a.bounds(10, convergence=0), "convergence=0"),
         (
-            lambda a: a.bounds(10, {"x": sb.SUCB(figure1_left())}),
+            lambda a: a.bounds(10, {"x": sb.SUCB.paper(figure1_left())}),
             "policies['x']: it was built for another",
         ),
     ],

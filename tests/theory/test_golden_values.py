@@ -19,7 +19,7 @@ INF = math.inf
 
 
 def sae_bound(analysis: sb.Analysis, horizon: int, beta: float, **parameters: float) -> float:
-    policy = sb.SAE(analysis.structure, horizon, alpha=beta**2, beta=beta, **parameters)
+    policy = sb.SAE.paper(analysis.structure, horizon, alpha=beta**2, beta=beta, **parameters)
     table = analysis.bounds(horizon, {"SAE": policy})
     assert table.valid[0], table.why_not[0]
     return float(table.value[0])
@@ -270,7 +270,7 @@ def test_theorem_six_holds_on_its_class() -> None:
     structure = sb.FiniteStructure([[0.8, 0.3, 0.3], [0.79, 0.95, 0.3], [0.79, 0.3, 0.95]])
     analysis = sb.analyse(structure, 0)
     assert analysis.classes(SMALL).constant_regret
-    policies = {"SUCB": sb.SUCB(structure, reward_range=None, sigma=math.sqrt(0.5))}
+    policies = {"SUCB": sb.SUCB.paper(structure, reward_range=None, sigma=math.sqrt(0.5))}
     bound = row(analysis.bounds(LARGE, policies, convergence=0.05), "constant regret")
     assert bound.valid, bound.why_not
     expected = sum(0.5 / (2 * 0.65**2) for _ in range(2)) * math.log(

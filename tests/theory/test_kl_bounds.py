@@ -14,9 +14,9 @@ N = 20_000
 def rows(confidence: str) -> dict[str, float]:
     """The upper bounds of policies with the theorems' parameters, by theorem and policy."""
     policies = {
-        "SUCB": sb.SUCB(R, confidence=confidence),
+        "SUCB": sb.SUCB.paper(R, confidence=confidence),
         "SAE": sb.SAE(R, N, alpha=1.0, confidence=confidence),
-        "ASAE": sb.ASAE(R, eta=1.0, confidence=confidence),
+        "ASAE": sb.ASAE.paper(R, eta=1.0, confidence=confidence),
         "ASAE constant": sb.ASAE(R, alpha=2.5, eta=1.0, confidence=confidence),
     }
     table = sb.analyse(R, 0).bounds(N, policies)
@@ -56,9 +56,9 @@ def test_for_beta_above_one_the_boxes_may_miss_the_truth_besides() -> None:
 @pytest.mark.parametrize("model", range(4))
 def test_regret_is_below_the_bounds(model: int) -> None:
     policies = {
-        "SUCB": sb.SUCB(R, confidence="kl"),
+        "SUCB": sb.SUCB.paper(R, confidence="kl"),
         "SAE": sb.SAE(R, N, alpha=1.0, confidence="kl"),
-        "ASAE": sb.ASAE(R, eta=1.0, confidence="kl"),
+        "ASAE": sb.ASAE.paper(R, eta=1.0, confidence="kl"),
     }
     result = sb.simulate(policies, sb.Bernoulli(R.means(model)), horizon=N, runs=40, seed=model)
     mean = result.summary()["mean"]

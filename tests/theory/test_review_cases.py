@@ -22,7 +22,9 @@ def test_a_model_better_by_a_bit_is_optimistic_as_for_the_policy() -> None:
     analysis = sb.analyse(structure, 0)
     assert analysis.optimistic_models(1) == (1,)
     bound = row(analysis.bounds(SMALL), "SUCB")
-    result = sb.simulate({"SUCB": sb.SUCB(structure)}, sb.Bernoulli(analysis.means), SMALL, runs=20)
+    result = sb.simulate(
+        {"SUCB": sb.SUCB.paper(structure)}, sb.Bernoulli(analysis.means), SMALL, runs=20
+    )
     assert bound.valid
     assert result.regret["SUCB"][:, -1].mean() < bound.value
 

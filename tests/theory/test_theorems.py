@@ -33,7 +33,7 @@ def test_arms_leave_and_stay_as_the_theorem_says(alpha: float, beta: float) -> N
     for index in range(STRUCTURES):
         analysis = draw_problem(index)
         sets = analysis.elimination(LONG, beta)
-        policy = sb.SAE(analysis.structure, LONG, alpha=alpha, beta=beta)
+        policy = sb.SAE.paper(analysis.structure, LONG, alpha=alpha, beta=beta)
         # Lemma 1: |A*| n^(-2 alpha / beta^2) (log2 n + 2)^2
         arms = len(analysis.best_arms)
         allowed += min(1.0, arms * LONG ** (-2 * alpha / beta**2) * (math.log2(LONG) + 2) ** 2)
@@ -74,7 +74,7 @@ def test_the_printed_constant_fails_on_structures_one_meets() -> None:
         analysis = draw_problem(index)
         for beta in (1.0, 3.0):
             sets = analysis.elimination(LONG, beta)
-            policy = sb.SAE(analysis.structure, LONG, alpha=beta**2, beta=beta)
+            policy = sb.SAE.paper(analysis.structure, LONG, alpha=beta**2, beta=beta)
             for arm, helpers in sets.helpers.items():
                 pulls = pulls_of_phase(policy, sets.last_phase[arm])
                 scale = math.log(LONG) / analysis.hardest(arm, helpers).gap ** 2

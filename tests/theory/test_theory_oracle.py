@@ -145,9 +145,9 @@ def compare_elimination(
 def compare_bounds(analysis: sb.Analysis, oracle: Any) -> None:
     structure = analysis.structure
     policies = {
-        "SUCB": sb.SUCB(structure, alpha=1.5),
-        "SAE": sb.SAE(structure, HORIZON, alpha=2.5, beta=1.5),
-        "ASAE": sb.ASAE(structure, alpha=2.0, eta=1.0),
+        "SUCB": sb.SUCB.paper(structure, alpha=1.5),
+        "SAE": sb.SAE.paper(structure, HORIZON, alpha=2.5, beta=1.5),
+        "ASAE": sb.ASAE.paper(structure, alpha=2.0, eta=1.0),
     }
     table = analysis.bounds(HORIZON, policies, convergence=0.01).set_index("bound")
     log = math.log(HORIZON)

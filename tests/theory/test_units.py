@@ -68,8 +68,8 @@ def test_what_is_said_wins() -> None:
     assert silent.elimination(1000, 1.0, 10.0) == said.elimination(1000)
     half = said.lower_bound("gaussian", sigma=0.5)
     assert half.constant == silent.lower_bound("gaussian").constant
-    policy = sb.SUCB(silent.structure, reward_range=(0, 10))
-    own = sb.SUCB(said.structure)
+    policy = sb.SUCB.paper(silent.structure, reward_range=(0, 10))
+    own = sb.SUCB.paper(said.structure)
     assert silent.bounds(1000, policy)["value"].iloc[0] == said.bounds(1000, own)["value"].iloc[0]
     with pytest.raises(sb.ParameterError, match=r"reward_range=\(1, 0\): needs finite low < high"):
         said.lower_bound(reward_range=(1, 0))

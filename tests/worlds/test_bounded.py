@@ -124,8 +124,8 @@ def test_policies_have_to_expect_the_range() -> None:
     structure = sb.FiniteStructure([[8.0, 3.0], [2.0, 7.0]], reward_range=(0, 10))
     how = {"runs": 1, "engine": "python", "progress": False}
     for world in (sb.Bernoulli([8, 3], (0, 10)), sb.Bounded([8, 3], (0, 10))):
-        sb.simulate(sb.SUCB(structure), world, 50, **how)
+        sb.simulate(sb.SUCB.paper(structure), world, 50, **how)
         with pytest.raises(
             sb.RewardError, match=r"lie in \(0.0, 10.0\), outside the policy's range"
         ):
-            sb.simulate(sb.SUCB(structure, reward_range=(0, 1)), world, 50, **how)
+            sb.simulate(sb.SUCB.paper(structure, reward_range=(0, 1)), world, 50, **how)

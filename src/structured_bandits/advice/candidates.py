@@ -67,7 +67,7 @@ def candidates(
 
     >>> from structured_bandits import FiniteStructure
     >>> several = candidates(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), horizon=1000)
-    >>> several["SUCB alpha=0.5 kl"].alpha
+    >>> several["SUCB"].alpha
     0.5
     """
     options = checked_options(structure, horizon, family, trust, prior, (), 0.05, None, 60.0, 0)
@@ -110,20 +110,24 @@ def given_candidates(policies: Mapping[str, Any], options: Options) -> list[Cand
 
 
 def specs(options: Options) -> Iterator[tuple[str, Spec]]:
-    """Yield all kinds with their default parameters, and with sharper ones where they have them.
+    """Yield all kinds with their default parameters, and with other confidence sets.
 
-    Without a range KL boxes are Hoeffding's, and UCB with an alpha of 1/2 is KLUCB.
+    Of the paper's policies that is the paper's rule, and alpha = 2 with KL intervals. Without a range KL
+    intervals are Hoeffding's, and UCB with an alpha of 1/2 is KLUCB.
     """
     kl: dict[str, Any] = {} if options.reward_range is None else {"confidence": "kl"}
     word = " kl" if kl else ""
     for name, kind in POLICIES.items():
         yield name, (name, {})
-        if not {"alpha", "confidence"} <= set(kind.parameter_names()):
-            continue
-        if kl:
-            yield f"{name} kl", (name, kl)
-        if kind.asks:
-            yield f"{name} alpha={SHARPER:g}{word}", (name, {"alpha": SHARPER, **kl})
+        if kind.former_defaults:
+            yield f"{name}.paper", (name, kind.former_defaults)
+            if kl:
+                yield f"{name} alpha=2 kl", (name, {"alpha": 2.0, **kl})
+        elif {"alpha", "confidence"} <= set(kind.parameter_names()):
+            if kl:
+                yield f"{name} kl", (name, kl)
+            if kind.asks:
+                yield f"{name} alpha={SHARPER:g}{word}", (name, {"alpha": SHARPER, **kl})
 
 
 def _built(options: Options, name: str, values: dict[str, Any], prior: Any) -> Any:

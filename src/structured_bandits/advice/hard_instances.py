@@ -61,10 +61,10 @@ def scores(options: Options) -> list[Score]:
     rewards = options.rewards
     several: list[Score] = [_closeness, lambda truth: -truth.gamma_star]
     if answers(structure, SUCB):
-        policy = SUCB(structure, **rewards)
+        policy = SUCB.paper(structure, **rewards)
         several.append(lambda truth: upper_bounds(truth, horizon, "SUCB", policy)[0].value)
     if answers(structure, SAE) and options.reward_range is not None:
-        longer = SAE(structure, horizon, alpha=1.0, **rewards)
+        longer = SAE.paper(structure, horizon, alpha=1.0, **rewards)
         several.append(lambda truth: upper_bounds(truth, horizon, "SAE", longer)[0].value)
     several.append(lambda truth: cheapest_allocation(truth, options.family, options.sigma).constant)
     return several

@@ -75,7 +75,8 @@ def main() -> None:
 )
 @click.option(
     "--policies",
-    help="The policies to simulate and to give bounds for: SAE,SUCB,…, with their default parameters.",
+    help="The policies to simulate and to give bounds for: SAE,SUCB.paper,…, with their default "
+    "parameters, or those of the paper.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=SEED)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

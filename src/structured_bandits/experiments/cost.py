@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from structured_bandits.errors import ParameterError
-from structured_bandits.experiments.policies import build_policy, keys_of
+from structured_bandits.experiments.policies import keys_of, library_policy
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.protocol import PolicyLike
 from structured_bandits.simulation.result import Result
@@ -22,8 +22,9 @@ def named_policies(
 ) -> dict[str, PolicyLike]:
     """Return the policies of these names, separated by commas, with their default parameters.
 
-    `rewards` are their parameters `reward_range` and `sigma`. Without names the policies are those of
-    the table of bounds, with the parameters of the theorems.
+    "SUCB.paper" is SUCB with the paper's parameters, and so are SAE.paper and ASAE.paper. `rewards` are
+    their parameters `reward_range` and `sigma`. Without names the policies are those of the table of
+    bounds, with the parameters of the theorems.
 
     >>> from structured_bandits import FiniteStructure
     >>> types = FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
@@ -32,12 +33,17 @@ def named_policies(
     """
     if names is None:
         return theorem_policies(structure, horizon, **rewards)
-    policies = {}
+    policies: dict[str, PolicyLike] = {}
     for name in (part.strip() for part in names.split(",")):
-        if name not in POLICIES:
-            raise ParameterError(f"policies={names!r}: accepted are {', '.join(POLICIES)}")
-        known = {key: value for key, value in rewards.items() if key in keys_of(POLICIES[name])}
-        policies[name] = build_policy({"kind": name, **known}, structure, horizon)
+        kind_name, _, rule = name.partition(".")
+        kind = POLICIES.get(kind_name)
+        if kind is None or rule not in (("", "paper") if kind.former_defaults else ("",)):
+            of_paper = [f"{each}.paper" for each in POLICIES if POLICIES[each].former_defaults]
+            accepted = ", ".join([*POLICIES, *of_paper])
+            raise ParameterError(f"policies={names!r}: accepted are {accepted}")
+        known = {key: value for key, value in rewards.items() if key in keys_of(kind)}
+        values = {**(kind.former_defaults if rule else {}), **known}
+        policies[name] = library_policy(kind, structure, horizon, values)
     return policies
 
 

@@ -27,20 +27,23 @@ runs = 100
 #   policy = "mine:Mine"
 #   patience = 3              # its parameters; structure, n_arms and horizon it gets if it asks for them
 # and is played by  structured-bandits compare experiment.toml --allow-code  (docs/add-a-policy.md).
-# Equal alpha means equal confidence widths.
+# SUCB, SAE and ASAE: these are the confidence sets of sb.SUCB(structure); a table that names none gets
+# those of the paper, alpha = 2.0 and confidence = "hoeffding".
 [policies.UCB]
 alpha = 2.0
 
 [policies.SUCB]
-alpha = 2.0
+alpha = 0.5
+confidence = "kl"
 
 [policies.SAE]
-alpha = 2.0
-beta = 1.0
+alpha = 0.5
+confidence = "kl"
 
 [policies."ASAE, slow periods"]
 kind = "ASAE"
-alpha = 2.0
+alpha = 0.5
+confidence = "kl"
 eta = 0.1
 reading = "theory"
 """.replace("KINDS", ", ".join(POLICIES))

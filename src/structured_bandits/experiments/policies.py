@@ -30,8 +30,9 @@ def build_policy(
 ) -> PolicyLike:
     """Return the policy that a table of an experiment file describes.
 
-    `usual` are parameters for which the table need not give values; one's own policies get those that
-    they have.
+    A file that names no value of a parameter means the default which it had first, so that it plays the
+    same rule for ever: of SUCB, SAE and ASAE that of the paper. `usual` are parameters for which the
+    table need not give values; one's own policies get those that they have.
     """
     values = {key: value for key, value in spec.items() if key not in NO_PARAMETERS}
     if values.get("reward_range") == "unbounded":  # TOML has no word for None
@@ -40,12 +41,21 @@ def build_policy(
     if "policy" in spec:
         policy = build_own(spec["policy"], values, structure, horizon, usual)
     else:
-        kind: Any = POLICIES[spec["kind"]]
-        values = {**usual, **values}
-        if "horizon" in kind.parameter_names():
-            values["horizon"] = horizon
-        policy = kind(structure, **values)
+        kind = POLICIES[spec["kind"]]
+        policy = library_policy(
+            kind, structure, horizon, {**kind.former_defaults, **usual, **values}
+        )
     return _guarded(policy, spec["guard"], structure, horizon) if "guard" in spec else policy
+
+
+def library_policy(
+    kind: Any, structure: Structure, horizon: int, values: Mapping[str, Any]
+) -> PolicyLike:
+    """Return a policy of the library with these parameters, and the horizon if it takes one."""
+    if "horizon" in kind.parameter_names():
+        values = {**values, "horizon": horizon}
+    policy: PolicyLike = kind(structure, **values)
+    return policy
 
 
 def own_code(spec: Mapping[str, Any]) -> list[str]:

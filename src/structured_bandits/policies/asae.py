@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,15 +15,13 @@ from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_d
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.round_robin import first_pulls
 from structured_bandits.policies.base import (
+    USERS_ALPHA,
     GivenRange,
-    StructuredPolicy,
+    PaperPolicy,
     checked_cells,
-    checked_rewards,
-    checked_scale,
-    checked_widths,
+    checked_sets,
     flagged,
     registered,
-    width_in_words,
     widths_of,
 )
 from structured_bandits.policies.phases import (
@@ -102,7 +100,7 @@ class _ASAE(NamedTuple):
 
 
 @registered
-class ASAE(StructuredPolicy, _ASAE):
+class ASAE(PaperPolicy, _ASAE):
     """Run SAE again and again, in periods of n_0 = 2, n_{k+1} = n_k^(1 + eta) pulls, keeping all data.
 
     So it needs no horizon. `reading` settles what the paper leaves open: "theory" (the default),
@@ -113,38 +111,36 @@ class ASAE(StructuredPolicy, _ASAE):
 
     asks = ("best_arms_in",)
     learned = ("data", "active", "phase", "exponent", "ends", "counted", "carried")
-    absent_parameters: ClassVar = {"confidence": "hoeffding"}
-    confidence: str
+    clock = "n_k"
 
     def __new__(
         cls,
         structure: Structure,
-        alpha: float = 2.0,
+        alpha: float = USERS_ALPHA,
         beta: float = 1.0,
         eta: float = 0.1,
         reading: str | Reading = "theory",
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
-        confidence: str = "hoeffding",
+        confidence: str | None = None,
     ) -> ASAE:
         """Check the parameters."""
         chosen = checked_reading(reading)
-        rewards = checked_rewards(reward_range, sigma, structure)
+        sets = checked_sets(structure, alpha, reward_range, sigma, confidence)
         policy = super().__new__(
             cls,
-            checked_widths(confidence, rewards),
+            sets.widths,
             checked_cells(cls, structure),
-            checked_scale("alpha", alpha),
+            sets.alpha,
             checked_at_least("beta", beta, 1.0),
             _checked_eta(eta),
             chosen.init == "recompute",
             chosen.clock == "length",
             chosen.phase_counter == "period",
             chosen.period_end == "truncate",
-            *rewards,
+            *sets.rewards,
         )
-        policy.structure = structure
-        policy.confidence = confidence
+        policy.structure, policy.confidence = structure, sets.confidence
         check_first_phase(policy, width_budget(policy.alpha, policy.sigma, LOG_2))
         return policy
 
@@ -161,10 +157,6 @@ class ASAE(StructuredPolicy, _ASAE):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as plain values."""
         return {**super().parameters(), "reading": "/".join(self.reading)}
-
-    def width(self) -> str:
-        """Return the confidence interval in words."""
-        return width_in_words(self, "n_k")
 
     def widths_at(self, state: ASAEState, t: int) -> Intervals:
         """Return the intervals of this period; of the first one before the start."""

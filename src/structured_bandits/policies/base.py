@@ -24,7 +24,7 @@ Everything else here (checks, representation) is plain Python and never compiled
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -72,7 +72,8 @@ class Policy(Record):
     - `asks`: the questions that it asks of a structure's cells (structures/questions.py);
     - `learned`: the fields of its state that hold what it has learned; a snapshot saves them. The other
       fields are scratch memory, which `restore` makes anew;
-    - `absent_parameters`: what it means if a snapshot of an earlier version lacks a parameter.
+    - `absent_parameters`: what it means if a snapshot of an earlier version lacks a parameter;
+    - `former_defaults`: what it means if a file names no value of a parameter whose default has changed.
     """
 
     chooses: ClassVar[bool] = False
@@ -84,6 +85,7 @@ class Policy(Record):
     asks: ClassVar[tuple[str, ...]] = ()
     learned: ClassVar[tuple[str, ...]] = ("data",)
     absent_parameters: ClassVar[dict[str, Any]] = {}
+    former_defaults: ClassVar[dict[str, Any]] = {}
 
     structure: Structure | None = None
     n_arms: int
@@ -147,7 +149,7 @@ class Policy(Record):
         return tuple(range(self.n_arms))
 
     def width(self) -> str:
-        """Return the confidence radius in words, for tables."""
+        """Return the confidence interval in words, for tables."""
         return "none"
 
     def widths_at(self, state: Any, t: int) -> Intervals | None:
@@ -218,6 +220,55 @@ class StructuredPolicy(Policy):
         return self.structure.n_arms
 
 
+class ConfidenceSetPolicy(Policy):
+    """Mixin of the policies with confidence intervals of a chosen kind: `alpha` and `confidence`.
+
+    A subclass has the fields `widths` (of a budget of 0), `alpha`, `sigma`, `bottom` and `top`, and
+    `clock`, the word for what the logarithm in the widths is taken of.
+    """
+
+    absent_parameters: ClassVar[dict[str, Any]] = {"confidence": "hoeffding"}
+    clock: ClassVar[str] = "t"
+
+    widths: Intervals
+    alpha: float
+    confidence: str
+
+    def width(self) -> str:
+        """Return the confidence interval in words, for tables."""
+        if isinstance(self.widths, Chernoff):
+            return f"kl < {2.0 * self.alpha:g} log {self.clock} / T"
+        return f"sqrt({width_budget(self.alpha, self.sigma, 1.0):g} log {self.clock} / T)"
+
+    def widths_at(self, state: Any, t: int) -> Intervals:
+        """Return the intervals of the next pull."""
+        return widths_of(self, math.log(t + 1))
+
+
+#: The confidence sets of the paper's experiments.
+PAPER = {"alpha": 2.0, "confidence": "hoeffding"}
+#: alpha of the users' defaults: with KL intervals the smallest one for which log t regret is known.
+USERS_ALPHA = 0.5
+
+
+class PaperPolicy(ConfidenceSetPolicy, StructuredPolicy):
+    """Mixin of the paper's algorithms: the defaults are for users, `paper` returns the paper's rule."""
+
+    former_defaults: ClassVar[dict[str, Any]] = PAPER
+
+    @classmethod
+    def paper(cls, structure: Structure, *horizon: int, **parameters: Any) -> Self:
+        """Return the policy of the paper's experiments: alpha=2 and Hoeffding radii, unless given.
+
+        >>> import structured_bandits as sb
+        >>> sb.SUCB.paper(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])).width()
+        'sqrt(2 log t / T)'
+        """
+        kind: Any = cls  # each has a constructor of its own
+        policy: Self = kind(structure, *horizon, **{**PAPER, **parameters})
+        return policy
+
+
 Kind = TypeVar("Kind", bound=type[Policy])
 POLICIES: dict[str, type[Policy]] = {}
 
@@ -260,6 +311,34 @@ def checked_rewards(
     return Rewards(scale, bottom, top)
 
 
+class ConfidenceSets(NamedTuple):
+    """The checked parameters of a policy's confidence sets."""
+
+    confidence: str
+    widths: Hoeffding | Chernoff  # of a budget of 0
+    alpha: float
+    rewards: Rewards
+
+
+def checked_sets(
+    structure: Any,
+    alpha: float,
+    reward_range: GivenRange,
+    sigma: float | None,
+    confidence: str | None,
+) -> ConfidenceSets:
+    """Return the confidence sets that a policy is given.
+
+    confidence=None stands for KL intervals; if a sigma is given, which KL intervals of rewards in a
+    range do not have, for Hoeffding radii.
+    """
+    rewards = checked_rewards(reward_range, sigma, structure)
+    if confidence is None:
+        confidence = "kl" if sigma is None else "hoeffding"
+    widths = checked_widths(confidence, rewards)
+    return ConfidenceSets(confidence, widths, checked_scale("alpha", alpha), rewards)
+
+
 def checked_widths(confidence: Any, rewards: Rewards) -> Hoeffding | Chernoff:
     """Return the kind of confidence intervals that a policy uses, with a budget of 0.
 
@@ -283,13 +362,6 @@ def widths_of(policy: Any, log_clock: float) -> Intervals:
     """Return the intervals of a policy with `widths` and `alpha` when its clock has this logarithm."""
     level: Intervals = policy.widths.at(width_budget(policy.alpha, policy.sigma, log_clock))
     return level
-
-
-def width_in_words(policy: Any, clock: str) -> str:
-    """Return the confidence interval of a policy with `widths` and `alpha` in words, for tables."""
-    if isinstance(policy.widths, Chernoff):
-        return f"kl < {2.0 * policy.alpha:g} log {clock} / T"
-    return f"sqrt({width_budget(policy.alpha, policy.sigma, 1.0):g} log {clock} / T)"
 
 
 def checked_scale(name: str, value: Any) -> float:

@@ -7,22 +7,19 @@ does, a sign that the structure is wrong, this is counted, and all arms may be p
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Flags
 from structured_bandits.planning.confidence import box_of
-from structured_bandits.planning.intervals import Intervals
 from structured_bandits.policies.base import (
     ChoicePolicy,
+    ConfidenceSetPolicy,
     State,
     StructuredPolicy,
     flagged,
     fresh_state,
-    width_in_words,
-    widths_of,
 )
 from structured_bandits.structures.questions import CompetitiveCells
 
@@ -34,22 +31,14 @@ class Competitive(NamedTuple):
     empty: int  # 1 if they are all arms because no model fits
 
 
-class CompetitivePolicy(StructuredPolicy, ChoicePolicy):
+class CompetitivePolicy(ConfidenceSetPolicy, StructuredPolicy, ChoicePolicy):
     """Mixin of policies with the fields `widths`, `cells` and `alpha`."""
 
     asks = ("choose", "empty_length", "best_arms_in", "arms_inside", "competitive_length")
 
-    widths: Intervals  # of a budget of 0
+    absent_parameters: ClassVar = {}
+
     cells: CompetitiveCells
-    alpha: float
-
-    def width(self) -> str:
-        """Return the confidence interval of the models in words."""
-        return width_in_words(self, "t")
-
-    def widths_at(self, state: State, t: int) -> Intervals:
-        """Return the intervals in which models must be to fit at the next pull."""
-        return widths_of(self, math.log(t + 1))
 
     def active_arms(self, state: State, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model that fits; all arms if none does."""

@@ -16,7 +16,7 @@ PLAYED = {
 }
 
 MODEL_TS = "ModelTS(structure)"
-SUCB = "SUCB(structure, alpha=0.5, confidence='kl')"
+SUCB = "SUCB(structure)"
 TSC = "TSC(structure, alpha=0.5)"
 BLIND = "ThompsonSampling(structure)"
 ON_ROWS = "UncertainModelTS(FiniteStructure(structure.rows))"  # of a table with margins

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,15 +12,13 @@ from structured_bandits.base.checks import checked_at_least, checked_count
 from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.policies.base import (
+    USERS_ALPHA,
     GivenRange,
-    StructuredPolicy,
+    PaperPolicy,
     checked_cells,
-    checked_rewards,
-    checked_scale,
-    checked_widths,
+    checked_sets,
     flagged,
     registered,
-    width_in_words,
     widths_of,
 )
 from structured_bandits.policies.phases import (
@@ -64,7 +62,7 @@ class _SAE(NamedTuple):
 
 
 @registered
-class SAE(StructuredPolicy, _SAE):
+class SAE(PaperPolicy, _SAE):
     """Play all active arms in turn; at the end of a phase drop those that are best in no fitting model.
 
     Phase h ends when each active arm has ceil((2 sigma)^2 alpha log n (1 + 1/beta)^2 4^h / w^2) pulls,
@@ -78,38 +76,32 @@ class SAE(StructuredPolicy, _SAE):
 
     asks = ("best_arms_in",)
     learned = ("data", "active", "phase")
-    absent_parameters: ClassVar = {"confidence": "hoeffding"}
-    confidence: str
+    clock = "n"
 
     def __new__(
         cls,
         structure: Structure,
         horizon: int,
-        alpha: float = 2.0,
+        alpha: float = USERS_ALPHA,
         beta: float = 1.0,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
-        confidence: str = "hoeffding",
+        confidence: str | None = None,
     ) -> SAE:
         """Check the parameters."""
-        rewards = checked_rewards(reward_range, sigma, structure)
+        sets = checked_sets(structure, alpha, reward_range, sigma, confidence)
         policy = super().__new__(
             cls,
-            checked_widths(confidence, rewards),
+            sets.widths,
             checked_cells(cls, structure),
             checked_count("horizon", horizon),
-            checked_scale("alpha", alpha),
+            sets.alpha,
             checked_at_least("beta", beta, 1.0),
-            *rewards,
+            *sets.rewards,
         )
-        policy.structure = structure
-        policy.confidence = confidence
+        policy.structure, policy.confidence = structure, sets.confidence
         check_first_phase(policy, width_budget(policy.alpha, policy.sigma, math.log(horizon)))
         return policy
-
-    def width(self) -> str:
-        """Return the confidence interval in words."""
-        return width_in_words(self, "n")
 
     def widths_at(self, state: SAEState, t: int) -> Intervals:
         """Return the intervals, which do not depend on time."""

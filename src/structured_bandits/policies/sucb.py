@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,18 +12,16 @@ from structured_bandits.planning.confidence import box_of
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.leads import highest_index
 from structured_bandits.policies.base import (
+    USERS_ALPHA,
     ChoicePolicy,
     GivenRange,
+    PaperPolicy,
     State,
-    StructuredPolicy,
     checked_cells,
-    checked_rewards,
-    checked_scale,
-    checked_widths,
+    checked_sets,
     flagged,
     fresh_state,
     registered,
-    width_in_words,
     widths_of,
 )
 from structured_bandits.protocol import Choice, Now
@@ -43,7 +41,7 @@ class _SUCB(NamedTuple):
 
 
 @registered
-class SUCB(StructuredPolicy, ChoicePolicy, _SUCB):
+class SUCB(PaperPolicy, ChoicePolicy, _SUCB):
     """Play the best arm of the most optimistic model that fits the data (structured UCB).
 
     The set is {theta : |mean_i - mu_i(theta)| < 2 sigma sqrt(alpha log t / T_i) for all pulled i}, or,
@@ -57,36 +55,22 @@ class SUCB(StructuredPolicy, ChoicePolicy, _SUCB):
     """
 
     asks = ("choose", "certain_length", "empty_length", "best_arms_in")
-    absent_parameters: ClassVar = {"confidence": "hoeffding"}
-    confidence: str
 
     def __new__(
         cls,
         structure: Structure,
-        alpha: float = 2.0,
+        alpha: float = USERS_ALPHA,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
-        confidence: str = "hoeffding",
+        confidence: str | None = None,
     ) -> SUCB:
         """Check the parameters."""
-        rewards = checked_rewards(reward_range, sigma, structure)
-        widths = checked_widths(confidence, rewards)
+        sets = checked_sets(structure, alpha, reward_range, sigma, confidence)
         cells = checked_cells(cls, structure)
         candidates = candidate_arms(cells)
-        policy = super().__new__(
-            cls, widths, cells, candidates, checked_scale("alpha", alpha), *rewards
-        )
-        policy.structure = structure
-        policy.confidence = confidence
+        policy = super().__new__(cls, sets.widths, cells, candidates, sets.alpha, *sets.rewards)
+        policy.structure, policy.confidence = structure, sets.confidence
         return policy
-
-    def width(self) -> str:
-        """Return the confidence interval in words."""
-        return width_in_words(self, "t")
-
-    def widths_at(self, state: State, t: int) -> Intervals:
-        """Return the intervals of the next pull."""
-        return widths_of(self, math.log(t + 1))
 
     def active_arms(self, state: State, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model that fits; all candidates if none does."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,15 +13,12 @@ from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.planning.kl_leads import kl_front
 from structured_bandits.policies.base import (
     ChoicePolicy,
+    ConfidenceSetPolicy,
     GivenRange,
     State,
-    checked_rewards,
-    checked_scale,
-    checked_widths,
+    checked_sets,
     registered,
     structure_and_arms,
-    width_in_words,
-    widths_of,
 )
 from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
@@ -37,7 +34,7 @@ class _UCB(NamedTuple):
 
 
 @registered
-class UCB(ChoicePolicy, _UCB):
+class UCB(ConfidenceSetPolicy, ChoicePolicy, _UCB):
     """Play the arm with the highest mean + 2 sigma sqrt(alpha log t / pulls), each arm once first.
 
     Every arm is played, also those that are best in no model. UCB1 is alpha = 2. The paper gives no
@@ -49,9 +46,6 @@ class UCB(ChoicePolicy, _UCB):
     UCB(3 arms, alpha=2.0, reward_range=(0.0, 1.0), sigma=0.5, confidence='hoeffding')
     """
 
-    absent_parameters: ClassVar = {"confidence": "hoeffding"}
-    confidence: str
-
     def __new__(
         cls,
         structure_or_n_arms: Structure | int,
@@ -62,20 +56,10 @@ class UCB(ChoicePolicy, _UCB):
     ) -> UCB:
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)
-        rewards = checked_rewards(reward_range, sigma, structure)
-        widths = checked_widths(confidence, rewards)
-        policy = super().__new__(cls, widths, n_arms, checked_scale("alpha", alpha), *rewards)
-        policy.structure = structure
-        policy.confidence = confidence
+        sets = checked_sets(structure, alpha, reward_range, sigma, confidence)
+        policy = super().__new__(cls, sets.widths, n_arms, sets.alpha, *sets.rewards)
+        policy.structure, policy.confidence = structure, sets.confidence
         return policy
-
-    def width(self) -> str:
-        """Return the confidence interval in words."""
-        return width_in_words(self, "t")
-
-    def widths_at(self, state: State, t: int) -> Intervals:
-        """Return the intervals of the next pull."""
-        return widths_of(self, math.log(t + 1))
 
     def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
         """Return the first arm without a pull, else the one with the highest index."""

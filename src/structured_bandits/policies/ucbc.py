@@ -17,9 +17,7 @@ from structured_bandits.policies.base import (
     GivenRange,
     State,
     checked_cells,
-    checked_rewards,
-    checked_scale,
-    checked_widths,
+    checked_sets,
     registered,
     widths_of,
 )
@@ -47,8 +45,6 @@ class UCBC(CompetitivePolicy, _UCBC):
     intervals with confidence="kl". Among the arms that may be played, those without a pull come first.
     """
 
-    confidence: str
-
     def __new__(
         cls,
         structure: Structure,
@@ -59,11 +55,9 @@ class UCBC(CompetitivePolicy, _UCBC):
     ) -> UCBC:
         """Check the parameters."""
         cells = checked_cells(cls, structure)
-        rewards = checked_rewards(reward_range, sigma, structure)
-        widths = checked_widths(confidence, rewards)
-        policy = super().__new__(cls, widths, cells, checked_scale("alpha", alpha), *rewards)
-        policy.structure = structure
-        policy.confidence = confidence
+        sets = checked_sets(structure, alpha, reward_range, sigma, confidence)
+        policy = super().__new__(cls, sets.widths, cells, sets.alpha, *sets.rewards)
+        policy.structure, policy.confidence = structure, sets.confidence
         return policy
 
     def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:

@@ -105,11 +105,11 @@ def theorem_policies(
     """Return policies with the parameters of the theorems."""
     span: dict[str, Any] = {"reward_range": reward_range, "sigma": sigma}
     return {
-        "SUCB alpha=2": SUCB(structure, alpha=2.0, **span),
-        "SAE alpha=1 beta=1": SAE(structure, horizon, alpha=1.0, beta=1.0, **span),
-        "SAE alpha=9 beta=3": SAE(structure, horizon, alpha=9.0, beta=3.0, **span),
-        "ASAE alpha=2 eta=1": ASAE(structure, alpha=2.0, beta=1.0, eta=1.0, **span),
-        "ASAE alpha=2.5 eta=1": ASAE(structure, alpha=2.5, beta=1.0, eta=1.0, **span),
+        "SUCB alpha=2": SUCB.paper(structure, **span),
+        "SAE alpha=1 beta=1": SAE.paper(structure, horizon, alpha=1.0, beta=1.0, **span),
+        "SAE alpha=9 beta=3": SAE.paper(structure, horizon, alpha=9.0, beta=3.0, **span),
+        "ASAE alpha=2 eta=1": ASAE.paper(structure, alpha=2.0, beta=1.0, eta=1.0, **span),
+        "ASAE alpha=2.5 eta=1": ASAE.paper(structure, alpha=2.5, beta=1.0, eta=1.0, **span),
     }
 
 

@@ -42,7 +42,7 @@ def test_no_arm_outlives_its_timeline_where_every_arm_pays_its_mean(beta: int) -
     """Rewards without noise are in the good event, so SAE drops each arm when it is told, or before."""
     horizon, truth = 20_000, 0
     told = Explorer(FOUR).timeline(Choice(truth, 1, horizon, beta))
-    agent = sb.Agent(sb.SAE(FOUR, horizon, alpha=beta**2, beta=beta))
+    agent = sb.Agent(sb.SAE.paper(FOUR, horizon, alpha=beta**2, beta=beta))
     dropped: dict[int, int] = {}
     while len(dropped) < 3 and agent.pulls.sum() < horizon:
         plan = agent.plan  # the rest of a phase

@@ -1,7 +1,7 @@
 """The paper's experiments by id, and an extra set with every policy of the library that can play them.
 
-In that set policies have their default parameters; SUCB and SAE are there with KL boxes, too. The paper
-makes no claims on it, and its own experiments stay as they are.
+In that set policies have the parameters of the paper, or else their defaults; SUCB and SAE are there
+with KL boxes, too. The paper makes no claims on it, and its own experiments stay as they are.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ IDS = (
 )
 PRESET = "all policies"
 WORDS = (
-    "Every policy of the library that can play the structure, with its default parameters, and SUCB and "
-    "SAE with KL boxes; the settings are those of equal-widths. OSSB solves a program for each model "
-    "and is left out where each run draws a structure of its own."
+    "Every policy of the library that can play the structure, with the paper's parameters or else its "
+    "defaults, and SUCB and SAE with KL boxes; the settings are those of equal-widths. OSSB solves a "
+    "program for each model and is left out where each run draws a structure of its own."
 )
 SHARPER: dict[str, dict[str, Any]] = {
     "SUCB, KL boxes": {"kind": "SUCB", "alpha": 0.5, "confidence": "kl"},
-    "SAE, KL boxes": {"kind": "SAE", "confidence": "kl"},
+    "SAE, KL boxes": {"kind": "SAE", "alpha": 2.0, "confidence": "kl"},
 }
 
 

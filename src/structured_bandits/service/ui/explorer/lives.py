@@ -55,7 +55,7 @@ class Timeline(NamedTuple):
 
 def timeline(analysis: Analysis, horizon: int, beta: float) -> Timeline:
     """Return how long SAE plays each arm if the truth is that of the analysis."""
-    policy = SAE(analysis.structure, horizon, alpha=beta**2, beta=beta)
+    policy = SAE.paper(analysis.structure, horizon, alpha=beta**2, beta=beta)
     start = largest_gap(policy.bottom, policy.top)
     sets = analysis.elimination(horizon, beta, start)
     budget = width_budget(policy.alpha, policy.sigma, math.log(horizon))
