@@ -323,7 +323,7 @@ def test_no_bound_is_shown_that_says_nothing(types: str) -> None:
     sae = next(row for row in data["bounds"] if row["bound"] == "SAE (Theorem 3)")
     assert (sae["capped"], sae["vacuous"]) == (pytest.approx(30.0), True)
     assert sae["value"] > 30.0
-    assert "vacuous:" not in analyse(types, "--truth", "one", "--policies", "SUCB").output
+    assert "vacuous:" not in analyse(types, "--truth", "one", "--policies", "SUCB.paper").output
 
 
 @pytest.fixture
@@ -345,7 +345,10 @@ def test_simulated_regret_comes_before_the_bounds(plane: str) -> None:
     for name, row in data["simulated"]["regret"].items():
         expected = summary.loc[name, ["mean", "low", "high", "median", "q95"]].to_dict()
         assert row == pytest.approx(expected)
-    assert {row["policy"] for row in data["bounds"] if row["side"] == "upper"} == {"SAE", "SUCB"}
+    assert {row["policy"] for row in data["bounds"] if row["side"] == "upper"} == {
+        "SAE.paper",
+        "SUCB",
+    }
     assert "the library has no bound  UCB" in re.sub(
         r"  +", "  ", analyse(plane, *arguments[:6], "--policies", "UCB").output
     )
@@ -372,7 +375,7 @@ def test_simulations_with_gaussian_rewards_and_of_the_policies_of_the_bounds(
     )
     structure = sb.load_structure(plane)
     world = sb.Gaussian([0.3, 0.45, 0.6], sigma=0.5)
-    policy = sb.SUCB.paper(structure, reward_range=None, sigma=0.5)
+    policy = sb.SUCB(structure, reward_range=None, sigma=0.5)
     expected = sb.simulate(policy, world, 64, runs=2).summary().loc["SUCB", "mean"]
     assert data["simulated"]["regret"]["SUCB"]["mean"] == pytest.approx(expected)
     assert data["simulated"]["world"].startswith("Gaussian")

@@ -120,7 +120,7 @@ BAD_PARAMETERS: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: sb.WAGP(R),
         "WAGP cannot play on structure=FiniteStructure(4 models × 4 arms, 4 arms best in some model): "
-        "it plays curves. Take instead, best first: ModelTS(structure), SUCB(structure, alpha=0.5",
+        "it plays curves. Take instead, best first: ModelTS(structure), SUCB(structure), TSC(structure, alpha=0.5",
     ),
     (lambda: sb.GreedyMLE(None), "structure=None: expected a structure"),
     (

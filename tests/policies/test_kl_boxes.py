@@ -218,8 +218,9 @@ def test_agents_are_saved_and_go_on(kind: Any) -> None:
         reward = float(rng.random() < SHOP[2, one.arm])
         agent.tell(one.id, reward)
         twin.tell(two.id, reward)
+    other = kind(sb.FiniteStructure(SHOP), confidence="hoeffding")
     with pytest.raises(sb.FileFormatError, match="parameters"):
-        sb.Agent.from_json(agent.to_json(), kind(sb.FiniteStructure(SHOP)))
+        sb.Agent.from_json(agent.to_json(), other)
 
 
 def test_ucb_at_one_half_is_kl_ucb() -> None:

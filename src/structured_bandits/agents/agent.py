@@ -673,7 +673,7 @@ class Agent:
 
         >>> import structured_bandits as sb
         >>> structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"])
-        >>> agent = sb.Agent(sb.SUCB(structure))
+        >>> agent = sb.Agent(sb.SUCB.paper(structure, alpha=0.5))
         >>> agent.learn(pulls=[40, 10], sums=[34, 2])
         >>> print(agent.describe())
         The agent plays SUCB(FiniteStructure(2 models × 2 arms, 2 arms best in some model), alpha=0.5,

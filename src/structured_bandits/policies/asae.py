@@ -105,8 +105,9 @@ class ASAE(PaperPolicy, _ASAE):
 
     So it needs no horizon. `reading` settles what the paper leaves open: "theory" (the default),
     "figures", "pseudocode" or a `Reading`. The theorems have eta = 1, beta = 1 and alpha = 2
-    (logarithmic regret) or 5/2 (constant regret); the paper's experiments have eta = 0.1 and 0.01. With
-    confidence="kl" the set has KL intervals instead of radii (see `SUCB`).
+    (logarithmic regret) or 5/2 (constant regret), with radii; the paper's experiments have eta = 0.1 and
+    0.01. `ASAE.paper` has alpha = 2 and radii; the defaults, alpha = 1/2 and KL intervals (see `SUCB`),
+    are for use.
     """
 
     asks = ("best_arms_in",)

@@ -69,9 +69,10 @@ class SAE(PaperPolicy, _SAE):
     where n is the horizon and w the width of the range of rewards (1 if they have no bounds). The set of
     fitting models is then rebuilt from the whole structure and from the data of all arms. So a model
     that did not fit may fit again, but an arm that was dropped does not come back. The theory has alpha
-    = beta^2 (Theorem 3), the paper's experiments alpha = 2, beta = 1. Arms that are best in no model are
-    never played. With confidence="kl" models are compared with KL intervals instead of radii (see
-    `SUCB`); the phases are the same.
+    = beta^2 (Theorem 3), the paper's experiments alpha = 2, beta = 1 and Hoeffding's intervals, which is
+    `SAE.paper(structure, horizon)`; the defaults are for use, outside the theorem. Arms that are best in
+    no model are never played. With confidence="kl" models are compared with KL intervals instead of
+    radii (see `SUCB`); the phases are the same.
     """
 
     asks = ("best_arms_in",)

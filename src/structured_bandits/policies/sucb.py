@@ -50,8 +50,10 @@ class SUCB(PaperPolicy, ChoicePolicy, _SUCB):
     most optimistic model is the one with the highest best mean; if two are equal, the lowest arm is
     played, or the least pulled where polytopes fix the best mean, and not its arm (docs/mathematics.md
     2.4). If no model fits, this is counted as an empty set, and the arm with the highest UCB index
-    among those that are best in some model is played (errata, I-15). The paper's own parameter is twice
-    our alpha (docs/concepts.md).
+    among those that are best in some model is played (errata, I-15).
+
+    The defaults, alpha = 1/2 and KL intervals, are for use, outside the theorems. `SUCB.paper` has those
+    of the paper's experiments. The paper's own parameter is twice our alpha (docs/concepts.md).
     """
 
     asks = ("choose", "certain_length", "empty_length", "best_arms_in")

@@ -126,9 +126,8 @@ def test_a_policy_that_decides_otherwise_goes_on(
         plain = sae.width_budget
         monkeypatch.setattr(sae, "width_budget", lambda *given: 5.0 * plain(*given))
     else:
-        new: Callable[..., object] = sae.SAE.__new__
-        changed = tuple(0.03 if value == 2.0 else value for value in new.__defaults__ or ())  # type: ignore[attr-defined]
-        monkeypatch.setattr(new, "__defaults__", changed)
+        # what an experiment has that names no alpha
+        monkeypatch.setattr(sae.SAE, "former_defaults", {**sae.SAE.former_defaults, "alpha": 0.03})
     code_is(OLD if known else here)
     shop.restart(in_order=False)
     warned = any("taken as they were logged" in each for each in shop.registry.find(NAME).warnings)
