@@ -92,6 +92,15 @@ def test_loops_with_kl_boxes_play_the_same_arms(structure: Any, truth: int) -> N
     assert arms_by_hand(field_loops.sae_kl, (models, best, 0.1), tape) == sae
 
 
+@pytest.mark.parametrize("structure", [RIGHT, SHOP], ids=["right", "shop"])
+@pytest.mark.parametrize("truth", range(3))
+def test_isae_plays_the_same_arms(structure: Any, truth: int) -> None:
+    table = structure.cells.table
+    tape = draw_tape(table[truth], truth)
+    before = field_loops.isae_arguments(table)
+    assert arms_by_hand(field_loops.isae, before, tape) == arms_of(sb.ISAE(structure), tape)
+
+
 def mean_regret(runs: list[Any], means: Any) -> tuple[float, float]:
     """Return the mean regret of some runs, given the pulls of the arms, and its standard error."""
     regrets = np.array(runs) @ (np.max(means) - np.asarray(means))

@@ -29,6 +29,7 @@ from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.ids import IDS
 from structured_bandits.policies.imed import IMED
 from structured_bandits.policies.improved_ucb import ImprovedUCB
+from structured_bandits.policies.isae import ISAE
 from structured_bandits.policies.klucb import KLUCB
 from structured_bandits.policies.klucbc import KLUCBC
 from structured_bandits.policies.model_ts import ModelTS
@@ -136,6 +137,7 @@ __all__ = [
     "ASAE",
     "IDS",
     "IMED",
+    "ISAE",
     "KLUCB",
     "KLUCBC",
     "MOSS",

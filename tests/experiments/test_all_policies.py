@@ -36,7 +36,11 @@ def test_every_policy_that_can_play_is_there() -> None:
     )
     sharper = set(catalogue.SHARPER)
     assert table == {*POLICIES, *sharper} - {"WAGP"}  # which needs a curve
-    assert curves == {*POLICIES, *sharper} - {"IDS", "UncertainModelTS"}  # which need a table
+    assert curves == {*POLICIES, *sharper} - {
+        "IDS",
+        "ISAE",
+        "UncertainModelTS",
+    }  # which need a table
     assert random == table - {"OSSB"}
 
 

@@ -37,6 +37,9 @@ POLICIES: dict[str, Callable[[], Any]] = {
     "ModelTS": lambda: sb.ModelTS(TABLE),
     "ThompsonSampling": lambda: sb.ThompsonSampling(3),
     "IDS": lambda: sb.IDS(TABLE),
+    "ISAE": lambda: sb.ISAE(TABLE),
+    "ISAE, threshold": lambda: sb.ISAE(TABLE, rule="threshold", leader="drawn"),
+    "guarded ISAE": lambda: sb.Guarded(sb.ISAE(TABLE), level=0.3),
     "guarded SUCB": lambda: sb.Guarded(sb.SUCB.paper(TABLE, alpha=0.1), level=0.3),
     "guarded SAE": lambda: sb.Guarded(sb.SAE.paper(TABLE, 200, alpha=0.1), level=0.3, explore=0.5),
     "guarded ModelTS": lambda: sb.Guarded(sb.ModelTS(TABLE), level=0.3),
@@ -82,7 +85,9 @@ def test_a_simulation_plays_what_an_agent_would_ask_for(name: str, case: str) ->
         assert late_play(policy, world, pulls, planning=False).arms == arms
 
 
-@pytest.mark.parametrize("name", [name for name in POLICIES if name[-2:] not in ("TS", "ng", "DS")])
+@pytest.mark.parametrize(
+    "name", [name for name in POLICIES if name[-2:] not in ("TS", "ng", "DS", "ld")]
+)
 def test_without_delay_nothing_changes(name: str) -> None:
     policy = POLICIES[name]()
     pulls = 40 if name == "SUCB with programs" else 300

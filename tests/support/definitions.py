@@ -56,6 +56,8 @@ ON_TABLES: dict[str, Make] = {
     "ModelTS": lambda s, alpha: sb.ModelTS(s),
     "UncertainModelTS": lambda s, alpha: sb.UncertainModelTS(s),
     "IDS": lambda s, alpha: sb.IDS(s),
+    "ISAE": lambda s, alpha: sb.ISAE(s, kappa=alpha, leader="likeliest"),
+    "ISAE-threshold": lambda s, alpha: sb.ISAE(s, rule="threshold", c=alpha),
     "ThompsonSampling": lambda s, alpha: sb.ThompsonSampling(s.n_arms),
     "KLUCB": lambda s, alpha: sb.KLUCB(s.n_arms, c=alpha),
     "KLUCB++": lambda s, alpha: sb.KLUCB(s.n_arms, variant="++", horizon=PULLS),
@@ -104,7 +106,8 @@ def compare(kind: str, name: str, index: int) -> Counter[str]:
     def played(planning: bool) -> Played:
         return play(make(structure, alpha), rewards, PULLS, False, planning, seed=index)
 
-    draws = bool(make(structure, alpha).randomised)
+    policy = make(structure, alpha)
+    draws = policy.randomised and getattr(policy, "leader", "") != "likeliest"
     fast = played(planning=not draws)
     with without_lookaheads():
         plain = played(planning=True)

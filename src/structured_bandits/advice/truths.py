@@ -13,12 +13,13 @@ from structured_bandits.advice.options import Options
 from structured_bandits.arrays import Floats
 from structured_bandits.base.text_tables import number
 from structured_bandits.errors import ParameterError
-from structured_bandits.policies.base import Rewards, checked_rewards
-from structured_bandits.policies.evidence import evidence_of
+from structured_bandits.inference.likelihood import evidence_of
+from structured_bandits.policies.base import checked_rewards
 from structured_bandits.policies.posteriors import line_weights
 from structured_bandits.protocol import Seen
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import ModelLines
+from structured_bandits.structures.reward_ranges import Rewards
 from structured_bandits.theory.truth import true_means
 
 PARTS = 1000  # of a line of models: where data are known, the posterior is constant on each

@@ -19,7 +19,13 @@ from zlib import crc32
 
 import numpy as np
 
-from structured_bandits.agents.ahead import LookAhead, assumed_results, note_away, plan_ahead
+from structured_bandits.agents.ahead import (
+    LookAhead,
+    assumed_results,
+    chances_of,
+    note_away,
+    plan_ahead,
+)
 from structured_bandits.agents.available import allowed_arms
 from structured_bandits.agents.bounds import open_box, shown_intervals
 from structured_bandits.agents.in_order import WaitingResults
@@ -45,13 +51,14 @@ from structured_bandits.agents.serving import (
     Served,
     drawn_pull,
     next_pull,
+    with_propensity,
 )
 from structured_bandits.agents.snapshot import from_snapshot, to_snapshot
 from structured_bandits.agents.suspicion import Suspicion
 from structured_bandits.agents.transaction import arrays_of, atomic
 from structured_bandits.agents.view import describe
 from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.base.checks import checked_count
+from structured_bandits.base.checks import checked_count, checked_word
 from structured_bandits.base.writing import write_whole
 from structured_bandits.errors import (
     DecisionError,
@@ -67,7 +74,7 @@ from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
 from structured_bandits.policies.phases import MOST_PULLS
-from structured_bandits.policies.playing import chooses, observe, plan, update
+from structured_bandits.policies.playing import chooses, expect, observe, plan, update
 from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
 from structured_bandits.structures.base import counting, index_of
 
@@ -81,8 +88,10 @@ class Decision(NamedTuple):
     beyond the plan, because rewards of the plan were still out. "restricted": no arm that the plan
     wanted was available. "forced": `force` was called for it, and the plan did not want it.
 
-    `propensity` is the probability with which the agent drew this arm from its plan. It is known only of
-    agents with `order="drawn"` whose policy does not draw by itself, and is None otherwise.
+    `propensity` is the probability with which this arm came, given all that was asked and told before.
+    It is known of agents with `order="drawn"` whose policy does not draw by itself, and of policies that
+    say how likely each arm was (`chances`, as `ISAE` has it) if all arms were available. Otherwise it is
+    None.
     """
 
     id: int
@@ -135,9 +144,7 @@ class Agent:
 
     def __init__(self, policy: PolicyLike, seed: int = 0, order: str = "turn") -> None:
         self._prepare(policy)
-        if order not in ORDERS:
-            raise ParameterError(f"order={order!r}: accepted are {', '.join(map(repr, ORDERS))}")
-        self.order = order
+        self.order = checked_word("order", order, ORDERS)
         self._rng = agent_generator(checked_count("seed", seed, least=0))
         self._make_plan()
 
@@ -288,8 +295,8 @@ class Agent:
             self._handed[pending.arm] -= 1
         self._settle_waiting()
         closed = self._any_parked and not self._lacks_rewards()
-        if closed or self._overturned:
-            self._make_plan()
+        if closed or self._overturned or hasattr(self.policy, "chances"):
+            self._make_plan()  # what was handed out tells of the draw: the next pull has its own
 
     @atomic
     def expire(self, older_than: int, reward: float | None) -> tuple[int, ...]:
@@ -708,6 +715,8 @@ class Agent:
         chosen, reason, served = NOTHING_WANTED, PLAN, False
         if self._in_plan == len(self._pending):  # the plan reckons with all that is out
             chosen = self._next_of(self._quota, self._handed, allowed)
+            if chosen.arm != NO_ARM and allowed is None:
+                chosen = with_propensity(chosen, chances_of(self.policy, self._state, self._t))
             served = chosen.arm != NO_ARM or self._wants_more()
         if not served:
             chosen, reason = self._next_ahead(allowed), EXTRA
@@ -770,11 +779,14 @@ class Agent:
     def _next_ahead(self, allowed: Flags | None) -> Served:
         """Return the next allowed arm beyond the plan, NO_ARM if none of its arms is allowed."""
         ahead = self._ahead
+        chances = None
         if ahead is None or next_pull(*ahead, None) == NO_ARM:
-            ahead = plan_ahead(
+            ahead, chances = plan_ahead(
                 self.policy, self._state, self._t, self._assumed(), self._parked, self._rng
             )
         chosen = self._next_of(*ahead, allowed)
+        if allowed is None:
+            chosen = with_propensity(chosen, chances)
         if chosen.arm != NO_ARM:
             handed = ahead.handed.copy()
             handed[chosen.arm] += 1
@@ -806,6 +818,7 @@ class Agent:
             self.policy.forget(self._state)
         note_away(self._state, self._parked)
         now = Now(self._t, MOST_PULLS)
+        expect(self.policy, self._state, np.array(self._pending.counts, np.int64))
         empty = plan(self.policy, self._state, now, self._quota, self._rng)
         check_plan("policy", empty, self._quota)
         self._empty += int(empty)

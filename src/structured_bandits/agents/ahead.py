@@ -15,10 +15,10 @@ import numpy as np
 
 from structured_bandits.agents.learned import copied_state
 from structured_bandits.agents.results import Range
-from structured_bandits.arrays import Flags, Ints
+from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.policies.form import check_plan
 from structured_bandits.policies.phases import MOST_PULLS, Presence
-from structured_bandits.policies.playing import observe, plan
+from structured_bandits.policies.playing import expect, observe, plan
 from structured_bandits.protocol import Now, Seen
 
 
@@ -64,12 +64,25 @@ def note_away(state: Any, away: Flags) -> None:
         presence.away[:] = away
 
 
+class PlannedAhead(NamedTuple):
+    """A plan beyond the plan, and how likely the policy was to choose each arm, if it knows."""
+
+    plan: LookAhead
+    chances: Floats | None
+
+
+def chances_of(policy: Any, state: Any, t: int) -> Floats | None:
+    """Return the probability with which a policy chooses each arm, if it knows."""
+    return policy.chances(state, Now(t, 1)) if hasattr(policy, "chances") else None
+
+
 def plan_ahead(
     policy: Any, state: Any, t: int, assumed: Seen, away: Flags, rng: np.random.Generator
-) -> LookAhead:
+) -> PlannedAhead:
     """Plan on a copy of a state after `t` pulls, in which the `assumed` results were observed too.
 
-    For a randomised policy nothing is assumed: it draws from what was seen.
+    For a randomised policy nothing is assumed: it draws from what was seen, and is told how many pulls
+    are out, if it wants to know.
     """
     copy = copied_state(policy, state)
     if hasattr(policy, "forget"):
@@ -82,6 +95,7 @@ def plan_ahead(
             observe(policy, copy, assumed)
         t += int(assumed.pulls.sum())
     note_away(copy, away)
+    expect(policy, copy, assumed.pulls)
     quota = np.zeros(policy.n_arms, np.int64)
     check_plan("policy", plan(policy, copy, Now(t, MOST_PULLS), quota, rng), quota)
-    return LookAhead(quota, np.zeros_like(quota))
+    return PlannedAhead(LookAhead(quota, np.zeros_like(quota)), chances_of(policy, copy, t))

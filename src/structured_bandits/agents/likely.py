@@ -1,6 +1,6 @@
 """Which models make an agent's rewards likely, if one of them is right.
 
-The likelihood is that of policies/evidence.py: exact for rewards of 0 and 1 and for Gaussian ones, a
+The likelihood is that of inference/likelihood.py: exact for rewards of 0 and 1 and for Gaussian ones, a
 quasi-likelihood for other rewards in a range.
 """
 
@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats
+from structured_bandits.inference.likelihood import evidence_of
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.curve_posterior import Line, log_likelihood, slope_at
 from structured_bandits.planning.posterior import reward_counts
-from structured_bandits.policies.base import Rewards
-from structured_bandits.policies.evidence import checked_prior, evidence_of
 from structured_bandits.policies.posteriors import floor_parts, shares_of, whole_parts
+from structured_bandits.policies.priors import checked_prior
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.curves.cells import between
 from structured_bandits.structures.curves.structure import CurveStructure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.polyhedral.product import ProductStructure
+from structured_bandits.structures.reward_ranges import Rewards
 
 ROUNDED = 1e-12  # log-likelihoods that differ by no more, relatively, are equal
 

@@ -124,6 +124,15 @@ def checked_weights(prior: Any, count: int, what: str) -> NDArray[np.float64]:
     return weights
 
 
+def checked_word(name: str, value: Any, accepted: Iterable[str]) -> str:
+    """Return a word if it is one of those that are accepted."""
+    words = tuple(accepted)
+    if not isinstance(value, str) or value not in words:
+        *others, last = map(repr, words)
+        raise ParameterError(f"{name}={value!r}: accepted are {', '.join(others)} and {last}")
+    return value
+
+
 def checked_count(name: str, value: Any, least: int = 1) -> int:
     """Return a whole number of at least `least` as an int; 1e6 is accepted for 1_000_000."""
     number = _checked_number(

@@ -5,6 +5,7 @@ from structured_bandits.lookahead import (
     guarded,
     ids,
     imed,
+    isae,
     klucb,
     klucbc,
     model_ts,
@@ -31,6 +32,7 @@ from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.guarded import Guarded, GuardedChoices
 from structured_bandits.policies.ids import IDS
 from structured_bandits.policies.imed import IMED
+from structured_bandits.policies.isae import ISAE
 from structured_bandits.policies.klucb import KLUCB
 from structured_bandits.policies.klucbc import KLUCBC
 from structured_bandits.policies.model_ts import ModelTS
@@ -51,6 +53,7 @@ OF_THE_LIBRARY = {
     GreedyMLE: greedy_mle,
     IDS: ids,
     IMED: imed,
+    ISAE: isae,
     KLUCB: klucb,
     KLUCBC: klucbc,
     MOSS: moss,

@@ -64,7 +64,7 @@ def stretch(
     _, due, turn = work.memory
     arm, _, mixture, waits = choice
     if not waits:
-        if not policy.groups.silent[arm]:
+        if not policy.groups.likelihood.silent[arm]:
             return certain_streak(arm, 1, 0)
         if mixture.second == NO_ARM:
             return certain_streak(arm, now.limit, 0)

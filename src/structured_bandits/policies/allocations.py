@@ -12,10 +12,10 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
-from structured_bandits.policies.base import Rewards
-from structured_bandits.policies.evidence import FLOOR
+from structured_bandits.inference.likelihood import FLOOR
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.questions import Confusing
+from structured_bandits.structures.reward_ranges import Rewards
 from structured_bandits.theory.divergence import Information
 from structured_bandits.theory.graves_lai import cheapest_refutation
 

@@ -35,6 +35,7 @@ from structured_bandits.base.checks import (
     checked_above,
     checked_count,
     checked_range,
+    checked_word,
     parameters_of,
 )
 from structured_bandits.compilable import compilable
@@ -47,7 +48,7 @@ from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure, counting
 from structured_bandits.structures.questions import candidate_arms
-from structured_bandits.structures.reward_ranges import UNIT, Range
+from structured_bandits.structures.reward_ranges import UNIT, Range, Rewards
 
 #: The range of rewards that a policy is given: a pair (low, high), None for rewards without bounds, or
 #: "structure", the default, for the one that its structure declares, (0, 1) if it says nothing.
@@ -284,14 +285,6 @@ def registered(kind: Kind) -> Kind:
     return kind
 
 
-class Rewards(NamedTuple):
-    """The checked reward range and scale of a policy."""
-
-    sigma: float
-    bottom: float
-    top: float
-
-
 def checked_rewards(
     reward_range: GivenRange, sigma: float | None, structure: Any = None
 ) -> Rewards:
@@ -344,8 +337,7 @@ def checked_widths(confidence: Any, rewards: Rewards) -> Hoeffding | Chernoff:
 
     `confidence` is "hoeffding" or "kl". Of Gaussian rewards the two are the same.
     """
-    if confidence not in ("hoeffding", "kl"):
-        raise ParameterError(f"confidence={confidence!r}: accepted are 'hoeffding' and 'kl'")
+    checked_word("confidence", confidence, ("hoeffding", "kl"))
     if confidence == "hoeffding" or not math.isfinite(rewards.bottom):
         return Hoeffding(0.0)
     width = rewards.top - rewards.bottom
@@ -421,9 +413,7 @@ def playable_arms(structure: Structure | None, n_arms: int, arms: Any) -> Ints:
 
     `arms` is "all", or "candidates" for those that are best in some model of the structure.
     """
-    if arms not in ("all", "candidates"):
-        raise ParameterError(f"arms={arms!r}: accepted are 'all' and 'candidates'")
-    if arms == "all":
+    if checked_word("arms", arms, ("all", "candidates")) == "all":
         return np.arange(n_arms)
     if structure is None:
         raise ParameterError(

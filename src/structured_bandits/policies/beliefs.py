@@ -20,7 +20,8 @@ from structured_bandits.base.draws import draw_normal
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data
-from structured_bandits.policies.base import Rewards, checked_scale
+from structured_bandits.policies.base import checked_scale
+from structured_bandits.structures.reward_ranges import Rewards
 
 WIDEST = 1e50  # a normal prior's deviation over sigma: its square is a number
 

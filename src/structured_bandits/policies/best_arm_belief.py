@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
+from structured_bandits.inference.likelihood import Likelihood, likelihood_of, write_logs
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.information_ratio import coin_information
 from structured_bandits.planning.weights import write_weights
-from structured_bandits.policies.base import Rewards
-from structured_bandits.policies.evidence import evidence_of
 from structured_bandits.records import Record
+from structured_bandits.structures.reward_ranges import Rewards
 
 UNSEEN = 1e-18  # a summand of this share, or many of them, cannot be seen in a sum of floats
 
@@ -29,9 +29,7 @@ class _Groups(NamedTuple):
     gaps: Floats  # models x arms: how far an arm is below the model's best mean
     means: Floats  # models x arms, in the units in which information is measured
     log_prior: Floats
-    per_reward: Floats  # arms x models: what a reward adds to a model's log-likelihood
-    per_pull: Floats  # arms x models: what a pull adds
-    silent: Flags  # arms on which all models agree: their rewards say nothing
+    likelihood: Likelihood
 
 
 class Groups(Record, _Groups):
@@ -53,13 +51,7 @@ class Belief(NamedTuple):
 
 
 def group_models(table: Floats, log_prior: Floats, rewards: Rewards) -> Groups:
-    """Return the models of a table (models x arms) as IDS needs them.
-
-    An arm on which all models agree says nothing. It is left out of the likelihoods, where rounding
-    might say something.
-    """
-    silent = (table == table[0]).all(axis=0)
-    evidence = evidence_of(table, rewards)
+    """Return the models of a table (models x arms) as IDS needs them."""
     best = table.argmax(axis=1)
     arms, group = np.unique(best, return_inverse=True)
     return Groups(
@@ -68,9 +60,7 @@ def group_models(table: Floats, log_prior: Floats, rewards: Rewards) -> Groups:
         table.max(axis=1)[:, None] - table,
         measured_means(table, rewards),
         log_prior,
-        np.ascontiguousarray(np.where(silent, 0.0, evidence.per_reward).T),
-        np.ascontiguousarray(np.where(silent, 0.0, evidence.per_pull).T),
-        silent,
+        likelihood_of(table, rewards),
     )
 
 
@@ -106,22 +96,10 @@ def fresh_belief(groups: Groups) -> Belief:
 
 @compilable
 def write_belief(groups: Groups, data: Data, belief: Belief) -> None:
-    """Write the posterior and what is expected under it; all but the information.
-
-    From all data anew, so that the order in which they came does not matter.
-    """
-    models, arms = groups.gaps.shape
-    logs = belief.logs
-    for model in range(models):
-        logs[model] = groups.log_prior[model]
-    for arm in range(arms):
-        pulls, total = data.pulls[arm], data.sums[arm]
-        if pulls > 0 and not groups.silent[arm]:
-            for model in range(models):
-                more = total * groups.per_reward[arm, model] + pulls * groups.per_pull[arm, model]
-                logs[model] += more
-    heaviest = write_weights(logs, belief.weights)
-    for model in range(models):
+    """Write the posterior and what is expected under it; all but the information."""
+    write_logs(groups.likelihood, groups.log_prior, data, belief.logs)
+    heaviest = write_weights(belief.logs, belief.weights)
+    for model in range(len(belief.weights)):
         belief.weights[model] /= heaviest.total
     write_expectations(groups, groups.means[heaviest.place], belief)
     centre_shifts(belief)

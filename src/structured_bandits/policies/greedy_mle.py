@@ -6,12 +6,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from structured_bandits.base.checks import checked_word
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.likelihood import evidence_of
 from structured_bandits.planning.fits import ModelFit
 from structured_bandits.policies.base import (
     ChoicePolicy,
     GivenRange,
-    Rewards,
     State,
     StructuredPolicy,
     checked_cells,
@@ -19,11 +20,11 @@ from structured_bandits.policies.base import (
     fresh_state,
     registered,
 )
-from structured_bandits.policies.evidence import evidence_of
 from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.questions import FittingCells
+from structured_bandits.structures.reward_ranges import Rewards
 
 FITS = ("squares", "likelihood")
 
@@ -61,8 +62,7 @@ class GreedyMLE(StructuredPolicy, ChoicePolicy, _GreedyMLE):
         sigma: float | None = None,
     ) -> GreedyMLE:
         """Check the parameters."""
-        if not isinstance(fit, str) or fit not in FITS:
-            raise ParameterError(f"fit={fit!r}: accepted are 'squares' and 'likelihood'")
+        checked_word("fit", fit, FITS)
         rewards = checked_rewards(reward_range, sigma, structure)
         if fit == "likelihood":
             cells: FittingCells = likelihood_of(structure, rewards)

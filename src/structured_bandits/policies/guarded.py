@@ -25,7 +25,15 @@ from structured_bandits.planning.round_robin import first_pulls
 from structured_bandits.policies.base import ChoicePolicy, Policy
 from structured_bandits.policies.form import check_policy
 from structured_bandits.policies.klucb import KLUCB
-from structured_bandits.policies.playing import choose, chooses, observe, plan, plan_one, update
+from structured_bandits.policies.playing import (
+    choose,
+    chooses,
+    expect,
+    observe,
+    plan,
+    plan_one,
+    update,
+)
 from structured_bandits.protocol import Choice, Now, Outcome, Seen
 
 NOT_DUE = -1  # no arm has to be explored
@@ -200,6 +208,11 @@ class Guarded(Policy, _Guarded):
         """Make the scratch memory of both policies anew."""
         self.inner.restore(state.inner)
         self.fallback.restore(state.fallback)
+
+    def expect(self, state: GuardState, pulls: Ints) -> None:
+        """Tell both policies how many pulls of each arm have rewards that are out."""
+        expect(self.inner, state.inner, pulls)
+        expect(self.fallback, state.fallback, pulls)
 
     def forget(self, state: GuardState) -> None:
         """Clear scratch memory of both policies."""

@@ -29,7 +29,7 @@ from structured_bandits.policies.best_arm_belief import (
     write_belief,
     write_information,
 )
-from structured_bandits.policies.evidence import believed_prior, checked_prior, plain_prior
+from structured_bandits.policies.priors import believed_prior, checked_prior, plain_prior
 from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 

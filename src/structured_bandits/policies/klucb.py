@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.base.checks import checked_at_least
+from structured_bandits.base.checks import checked_at_least, checked_word
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.kl import kl_upper
@@ -120,8 +120,7 @@ def plus_budget(pulls_in_all: int, arms: int, pulls: int) -> float:
 
 def _checked_variant(variant: str, horizon: int | None) -> int | None:
     """Return the horizon if the variant has a use for one."""
-    if variant not in ("plain", "++"):
-        raise ParameterError(f"variant={variant!r}: accepted are 'plain' and '++'")
+    checked_word("variant", variant, ("plain", "++"))
     if variant == "++" and horizon is None:
         raise ParameterError(
             "horizon=None: the variant '++' is made for a number of pulls in all; give "

@@ -19,9 +19,9 @@ from structured_bandits.policies.base import (
     checked_structure,
     registered,
 )
-from structured_bandits.policies.evidence import believed_prior, plain_prior
 from structured_bandits.policies.playing import add_outcome
 from structured_bandits.policies.posteriors import sampling_of
+from structured_bandits.policies.priors import believed_prior, plain_prior
 from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 

@@ -16,7 +16,6 @@ from structured_bandits.policies.allocations import model_allocations
 from structured_bandits.policies.base import (
     ChoicePolicy,
     GivenRange,
-    Rewards,
     checked_rewards,
     registered,
     structure_and_arms,
@@ -32,6 +31,7 @@ from structured_bandits.policies.solved_guide import SolvedGuide
 from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.finite.structure import FiniteStructure
+from structured_bandits.structures.reward_ranges import Rewards
 
 
 class OSSBState(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Ints
-from structured_bandits.compilable import chosen, compilable
+from structured_bandits.compilable import chosen, compilable, do_nothing
 from structured_bandits.protocol import Choice, Now, Outcome, Seen
 
 
@@ -64,3 +64,5 @@ plan: Callable[[Any, Any, Now, Ints, np.random.Generator], int] = chosen(
 observe: Callable[[Any, Any, Seen], None] = chosen(
     lambda kind: update_each if chooses(kind) else getattr(kind, "observe", None)
 )
+#: `expect(policy, state, pulls)`: hear how many pulls of each arm have rewards that are out.
+expect: Callable[[Any, Any, Ints], None] = chosen(lambda kind: getattr(kind, "expect", do_nothing))

@@ -10,10 +10,11 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.errors import ParameterError
 from structured_bandits.planning.confidence import Data
-from structured_bandits.policies.base import Rewards, cannot_play
+from structured_bandits.policies.base import cannot_play
 from structured_bandits.policies.guides import Allocation
 from structured_bandits.solvers.linear import UnsolvedError
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.reward_ranges import Rewards
 from structured_bandits.theory.graves_lai import SLACK, cheapest_allocation
 from structured_bandits.theory.truth import truth_of
 

@@ -3,8 +3,9 @@
 Before each pull the rewards that are due are told, in the order of their decisions. Then an arm is asked
 for: the next one of the plan while nothing else is out, otherwise one beyond the plan. Beyond its plan a
 policy plans ahead, on a copy of its state in which each reward that is out counts as the average of its
-arm; a randomised policy simply draws once more (docs/mathematics.md 9 has the rule in full, `live.agent`
-the same for rewards that come from outside). Costs per pull, and 48 bytes for each.
+arm; a randomised policy simply draws once more, and may count what is out itself (`expect`).
+docs/mathematics.md 9 has the rule in full, `agents.agent` the same for rewards that come from outside.
+A run costs per pull, and 48 bytes for each.
 
 Records are small and calls are not deep: a compiler takes its time over every array that is handed on.
 """
@@ -22,7 +23,7 @@ from structured_bandits.compilable import chosen, compilable, do_nothing
 from structured_bandits.lookahead.base import Work, drawn_pull, memory, note_each, planning_of
 from structured_bandits.policies.guarded import Guarded, alarm_of
 from structured_bandits.policies.phases import MOST_PULLS
-from structured_bandits.policies.playing import chooses, observe
+from structured_bandits.policies.playing import chooses, expect, observe
 from structured_bandits.protocol import LateWorld, Now, PolicyLike, Seen
 from structured_bandits.simulation.copies import copied
 from structured_bandits.simulation.desk import (
@@ -104,6 +105,7 @@ def play_late(
         due = decisions[pull, FIRST]
         while stale or due != NONE:
             if stale:
+                expect(policy, state, desk.assumed.pulls)
                 limit = worth_planning(game.planning, counts)
                 now = Now(counts[REWARDS], limit, math.nan, math.nan)
                 counts[EMPTY] += make_plan(policy, state, desk.work, now, desk.quota, game.rng)
@@ -115,6 +117,7 @@ def play_late(
         if not next_is_planned(counts) and counts[LEFT_AHEAD] == 0:
             copy, work = copied(policy, desk.spare, state, desk.work)
             t = counts[REWARDS] + assume(policy, copy, work, desk, game.middle)
+            expect(policy, copy, desk.assumed.pulls)
             one = Now(t, 1, math.nan, math.nan)
             make_plan(policy, copy, work, one, desk.quota_ahead, game.rng)
             begin_plan_ahead(policy, desk)

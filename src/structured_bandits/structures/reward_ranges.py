@@ -7,6 +7,7 @@ stands for nothing said.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,14 @@ from structured_bandits.errors import StructureError
 
 Range = tuple[float, float]
 UNIT: Range = (0.0, 1.0)
+
+
+class Rewards(NamedTuple):
+    """The scale of rewards and their range; its ends are infinite if they have none."""
+
+    sigma: float
+    bottom: float
+    top: float
 
 
 def hull(ranges: Iterable[Range | None]) -> Range | None:

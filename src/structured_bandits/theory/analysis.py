@@ -13,6 +13,7 @@ from structured_bandits.base.checks import (
     checked_at_least,
     checked_count,
     checked_range,
+    checked_word,
 )
 from structured_bandits.base.text_tables import number
 from structured_bandits.errors import ParameterError, StructureError
@@ -204,8 +205,7 @@ class Analysis:
         (I-10). `largest_gap` is that of `elimination`.
         """
         factor = checked_at_least("factor", factor, 1.0)
-        if arms not in ("helpers", "pair"):
-            raise ParameterError(f"arms={arms!r}: accepted are 'helpers' and 'pair'")
+        checked_word("arms", arms, ("helpers", "pair"))
         sets = self.elimination(horizon, beta, largest_gap)
         return classify(self._record, sets, factor, arms == "pair")
 
@@ -226,10 +226,8 @@ class Analysis:
         (needs the extra `cones`).
         """
         ends = None if reward_range is None else checked_range("reward_range", reward_range)
-        if method == "planes":
+        if checked_word("method", method, ("planes", "cone")) == "planes":
             return cheapest_allocation(self._record, family, sigma, ends)
-        if method != "cone":
-            raise ParameterError(f"method={method!r}: accepted are 'planes' and 'cone'")
         if family != "gaussian":
             raise ParameterError(f"method='cone': it is for 'gaussian', not for {family!r}")
         low, high = ends or self.structure.range_of_rewards

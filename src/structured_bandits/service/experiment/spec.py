@@ -19,7 +19,7 @@ import msgspec
 from structured_bandits.agents.logs import read_log
 from structured_bandits.agents.results import checked_reward
 from structured_bandits.agents.serving import ORDERS
-from structured_bandits.base.checks import checked_count, checked_probability, meant
+from structured_bandits.base.checks import checked_count, checked_probability, checked_word, meant
 from structured_bandits.base.input_files import check_keys, read_toml
 from structured_bandits.errors import (
     FileFormatError,
@@ -178,8 +178,7 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
     testable = _is_testable(policy)
     level, fallback = _alarm(content.get("alarm", {}), policy, testable, control)
     order = content.get("order", "turn")
-    if order not in ORDERS:
-        raise ParameterError(f"order={order!r}: accepted are {', '.join(map(repr, ORDERS))}")
+    checked_word("order", order, ORDERS)
     audit = content.get("audit", {})
     check_keys(audit, "audit", ("share",) if audit else (), ())
     audited = _share("audit.share", audit.get("share", 0.0))
@@ -267,10 +266,7 @@ def _alarm(
     level = checked_probability("alarm.level", table.get("level", LEVEL))
     believes = testable and type(policy).__name__ != "UncertainModelTS"
     fallback = table.get("fallback", "klucb" if believes else "none")
-    if fallback not in FALLBACKS:
-        raise ParameterError(
-            f"alarm.fallback={fallback!r}: accepted are {', '.join(map(repr, FALLBACKS))}"
-        )
+    checked_word("alarm.fallback", fallback, FALLBACKS)
     if fallback == "control" and control is None:
         raise ParameterError("alarm.fallback='control': there is no [control] with an arm")
     if fallback != "none" and not testable:

@@ -1,0 +1,259 @@
+"""ISAE: test other arms only while being wrong for as long again would cost more than finding out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.checks import checked_above, checked_at_least, checked_word
+from structured_bandits.compilable import compilable
+from structured_bandits.errors import ParameterError
+from structured_bandits.planning.confidence import Data, fresh_data
+from structured_bandits.policies.base import (
+    ChoicePolicy,
+    GivenRange,
+    StructuredPolicy,
+    checked_cells,
+    checked_rewards,
+    registered,
+)
+from structured_bandits.policies.priors import believed_prior, checked_prior, plain_prior
+from structured_bandits.policies.rivals import (
+    Belief,
+    Models,
+    counted,
+    fresh_belief,
+    leave_out,
+    models_of,
+    regret_per_nat,
+    rivals_of,
+    telling_arm,
+    write_posterior,
+    write_regret,
+)
+from structured_bandits.protocol import Choice, Now
+from structured_bandits.structures.base import Structure
+
+FAINT = 1e-9  # rivals that are all below this weight are not tested
+RULES = ("value", "threshold")
+LEADERS = ("auto", "drawn", "likeliest")
+
+
+class Rule(NamedTuple):
+    """The numbers of a rule."""
+
+    by_value: bool
+    kappa: float
+    t0: float
+    c: float
+    f: float
+
+
+class ISAEState(NamedTuple):
+    """What was learned, and how many pulls of each arm have rewards that are out."""
+
+    data: Data
+    pending: Ints
+
+
+class Verdict(NamedTuple):
+    """The leading model, the arm that is pulled for it, and whether that is a test of its rivals."""
+
+    leader: int
+    arm: int
+    tests: bool
+
+
+class _ISAE(NamedTuple):
+    models: Models
+    numbers: Rule
+    draws: int  # which of LEADERS
+    sigma: float
+    bottom: float
+    top: float
+
+
+@registered
+class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
+    """Informed structured elimination: test rivals of the leading model only where that pays.
+
+    Models have weights w, prior times likelihood. The heaviest model is the *leader* h, b its best arm;
+    its *rivals* are the models in which another arm is better than b. A pull of arm k is expected to
+    cost regret_k = sum over models of w (best mean - mean of k), and to tell info_k = sum over rivals of
+    w d(h_k, rival_k) in nats, where d is the divergence of the rewards. Let a be the arm with the
+    largest info_k / (regret_k + f min regret). With rule="value", a is pulled unless
+
+        (t + t0) stay < kappa nat,   stay = sum over rivals of w (best mean - mean of b),
+                                     nat = min over k != b of regret_k (sum over rivals of w) / info_k:
+
+    being wrong about b for as long again costs less than a nat of evidence. Then b is pulled, as it is
+    if a = b, or if no rival has a weight above 1e-9. With rule="threshold" only the models count with
+    log(sum of prior times likelihood) - log-likelihood < c log(t + 1), and a is pulled as long as the
+    leader has rivals among them; for this rule there is a regret bound (docs/mathematics.md 2.22).
+
+    Parameters
+    ----------
+    rule : "value" (default) or "threshold"
+    prior : a weight for each model; default those of the structure, or equal ones
+    kappa, t0 : of the value rule; default 0.3 and 100
+    c : of the threshold rule; default 1, the least with a logarithmic bound on every table
+    f : default 1 for the value rule, 0.2 for the threshold rule
+    leader : against whose rivals is tested: "likeliest", the heaviest model; "drawn", a model drawn from
+        the weights; "auto" (default), drawn while rewards are out, else likeliest. Whether to test is
+        decided for the likeliest model
+    reward_range, sigma : as for all policies
+
+    While rewards are out, their pulls count as if they had paid the mean of the leader (`expect`), and
+    an agent's decisions have a propensity (`chances`).
+
+    >>> from structured_bandits import FiniteStructure
+    >>> ISAE(FiniteStructure([[0.8, 0.3], [0.2, 0.7]])).parameters()["rule"]
+    'value'
+    """
+
+    asks = ("table",)
+    randomised = True
+
+    rule: str
+    prior: Any
+    kappa: float | None
+    t0: float | None
+    c: float | None
+    f: float
+    leader: str
+
+    def __new__(
+        cls,
+        structure: Structure,
+        rule: str = "value",
+        prior: Any = None,
+        kappa: float | None = None,
+        t0: float | None = None,
+        c: float | None = None,
+        f: float | None = None,
+        leader: str = "auto",
+        reward_range: GivenRange = "structure",
+        sigma: float | None = None,
+    ) -> ISAE:
+        """Check the parameters."""
+        table = checked_cells(cls, structure).table
+        prior = believed_prior(prior, structure)
+        rewards = checked_rewards(reward_range, sigma, structure)
+        checked_word("leader", leader, LEADERS)
+        numbers = checked_rule(rule, kappa, t0, c, f)
+        models = models_of(table, checked_prior(prior, len(table)), rewards)
+        policy = super().__new__(cls, models, numbers, LEADERS.index(leader), *rewards)
+        policy.structure = structure
+        policy.rule, policy.leader, policy.f = rule, leader, numbers.f
+        policy.prior = plain_prior(prior)
+        policy.kappa, policy.t0 = (numbers.kappa, numbers.t0) if numbers.by_value else (None, None)
+        policy.c = None if numbers.by_value else numbers.c
+        return policy
+
+    @property
+    def model_prior(self) -> Any:
+        """The prior."""
+        return self.prior
+
+    def init(self) -> ISAEState:
+        """Return a fresh state."""
+        arms = self.models.gaps.shape[1]
+        return ISAEState(fresh_data(arms), np.zeros(arms, np.int64))
+
+    def expect(self, state: ISAEState, pulls: Ints) -> None:
+        """Note how many pulls of each arm have rewards that are out."""
+        for arm in range(len(pulls)):
+            state.pending[arm] = pulls[arm]
+
+    def choose(self, state: ISAEState, now: Now, rng: np.random.Generator) -> Choice:
+        """Pull the leader's best arm, or test its rivals."""
+        belief = fresh_belief(self.models)
+        verdict = judge(self, state, now.t, belief)
+        return Choice(pulled_arm(self, state, verdict, belief, rng), 0)
+
+    def chances(self, state: ISAEState, now: Now) -> Floats:
+        """Return the probability with which each arm is chosen."""
+        belief = fresh_belief(self.models)
+        verdict = judge(self, state, now.t, belief)
+        chances = np.zeros(self.n_arms)
+        if verdict.tests and leader_is_drawn(self, state):
+            least = self.numbers.f * belief.regret.min()
+            for model in np.flatnonzero(belief.weights):
+                arm = telling_arm(self.models, int(model), least, belief)
+                chances[arm] += belief.weights[model]
+        else:
+            chances[verdict.arm] = 1.0
+        return chances
+
+
+def checked_rule(
+    rule: str, kappa: float | None, t0: float | None, c: float | None, f: float | None
+) -> Rule:
+    """Return the numbers of a rule; those of the other rule may not be given."""
+    by_value = checked_word("rule", rule, RULES) == "value"
+    others = {"c": c} if by_value else {"kappa": kappa, "t0": t0}
+    for name, value in others.items():
+        if value is not None:
+            raise ParameterError(f"{name}={value!r}: rule={rule!r} has no {name}")
+    return Rule(
+        by_value,
+        checked_above("kappa", 0.3 if kappa is None else kappa, 0.0),
+        checked_above("t0", 100.0 if t0 is None else t0, 0.0),
+        checked_above("c", 1.0 if c is None else c, 0.0),
+        checked_at_least("f", (1.0 if by_value else 0.2) if f is None else f, 0.0),
+    )
+
+
+@compilable
+def judge(policy: Any, state: Any, t: int, belief: Belief) -> Verdict:
+    """Return the leader, and whether its best arm is pulled or its rivals are tested."""
+    models, rule = policy.models, policy.numbers
+    clock = t + counted(state.pending)
+    leader = write_posterior(models, state.data, state.pending, belief)
+    if not rule.by_value:
+        leader = leave_out(models, rule.c * math.log(max(clock, 1) + 1), belief)
+    best = models.best[leader]
+    rivals = rivals_of(models, best, belief)
+    if rivals.heaviest <= (FAINT if rule.by_value else 0.0):
+        return Verdict(leader, best, False)
+    cheapest = write_regret(models, belief)
+    if belief.regret[cheapest] == 0.0:  # best in all models that have a weight
+        return Verdict(leader, cheapest, False)
+    arm = telling_arm(models, leader, rule.f * belief.regret[cheapest], belief)
+    if rule.by_value:
+        nat = regret_per_nat(best, rivals.weight, belief)
+        cheap = (clock + rule.t0) * rivals.regret < rule.kappa * nat
+        if arm == best or nat == math.inf or cheap:
+            return Verdict(leader, best, False)
+    return Verdict(leader, arm, True)
+
+
+@compilable
+def leader_is_drawn(policy: Any, state: Any) -> bool:
+    """Is a test one of the rivals of a model that is drawn?"""
+    return policy.draws == 1 or (policy.draws == 0 and counted(state.pending) > 0)
+
+
+@compilable
+def pulled_arm(
+    policy: Any, state: Any, verdict: Verdict, belief: Belief, rng: np.random.Generator
+) -> int:
+    """Return the arm that is pulled: that of the verdict, unless the leader of a test is drawn."""
+    if not verdict.tests or not leader_is_drawn(policy, state):
+        return verdict.arm
+    u = rng.uniform(0.0, 1.0)
+    drawn = verdict.leader
+    below = 0.0
+    for model in range(len(belief.weights)):
+        if belief.weights[model] > 0.0:
+            below += belief.weights[model]
+            drawn = model
+            if u < below:
+                break
+    least = math.inf
+    for regret in belief.regret:
+        least = min(least, regret)
+    return telling_arm(policy.models, drawn, policy.numbers.f * least, belief)
