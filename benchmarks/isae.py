@@ -31,6 +31,7 @@ TRUTHS = 12
 LATE = 50
 POLICIES: dict[str, Callable[[Any], Any]] = {
     "ISAE": sb.ISAE,
+    "ISAE, drawn": lambda structure: sb.ISAE(structure, leader="drawn"),
     "ISAE, threshold": lambda structure: sb.ISAE(structure, rule="threshold"),
     "ModelTS": sb.ModelTS,
     "IDS": sb.IDS,

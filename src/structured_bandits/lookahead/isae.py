@@ -1,14 +1,16 @@
 """Lookahead of ISAE: for how long the leader's best arm is pulled without a test (docs/planning.md 26).
 
-While arm b is pulled, every log-likelihood is affine in its hits o and misses z. The choice stays b as
-long as the leader is a model whose best arm is b, and either all rivals are too light to be tested or
+While arm b is pulled, the logarithm of each model's weight over the leader's, its log-odds, is affine in
+the hits o and misses z of b. So within {o <= gains, z <= misses, o + z <= length} the odds of model g
+have their least value l_g and their largest u_g at corners. The choice stays b as long as all models
+that may lead have this best arm, and either all rivals are too light to be tested or
 
-    (t + t0) sum over rivals g of gap_g exp(log w_g - log w_h) < kappa low,
+    (t + t0) max sum over rivals g of odds_g gap_g(b)
+        < kappa min over leaders h and k != b of (gap_k of the first leader + sum over models of
+              l_g gap_k(g)) / (mean divergence d(h_k, g_k) over rivals, at most).
 
-with gap_g the regret of b in g, and low the least, over the models that may lead, of
-min over k != b of gap_k / max over rivals of d(h_k, g_k). For on the right side of the rule regret_k is
-at least the leader's own part of it, and info_k at most all rivals' weight times the largest divergence.
-The sum is convex in (o, z), so the corners of what may come bound it.
+The sum on the left is convex in (o, z), so it is largest at a corner. The mean divergence has the odds
+for weights; it is at most the largest one, and at most the sum of u_g d(h_k, g_k) over the sum of l_g.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from structured_bandits.planning.corners import NOWHERE, Reach, likely_misses
 from structured_bandits.planning.posterior import reward_counts
 from structured_bandits.planning.streaks import NO_LIMIT, Streak, certain_streak
 from structured_bandits.policies.isae import FAINT, ISAE, ISAEState, judge, pulled_arm
-from structured_bandits.policies.rivals import Belief, Models, counted, fresh_belief, told
+from structured_bandits.policies.rivals import Expectations, ModelTable, counted, fresh_belief, told
 from structured_bandits.protocol import Now
 
 ROUNDING = 1e-14  # of a logarithm, for each pull and nat: sums of few terms, each right to 2e-16
@@ -35,71 +37,51 @@ MOST_LOG = 700.0  # of a number
 class Tables(NamedTuple):
     """Facts about the models."""
 
-    low: Floats  # of each model as the leader: the least regret of a nat, in units of its weight
     hit: Floats  # arms x models: what a hit adds to the logarithm of a weight
     miss: Floats
     steepest: float  # the largest of these
 
 
-class Memory(NamedTuple):
-    """The belief, and how long the last stretch of each arm was."""
+class Odds(NamedTuple):
+    """Bounds for the weights of models over that of the first leader."""
 
-    belief: Belief
+    least: Floats
+    most: Floats
+
+
+class Memory(NamedTuple):
+    """The belief, bounds for the odds, and how long the last stretch of each arm was."""
+
+    belief: Expectations
+    odds: Odds
     lengths: Ints
 
 
 class Chosen(NamedTuple):
-    """The arm, the leading model, and whether its rivals are tested."""
+    """The arm, the leading model, and whether its rivals are too light to be tested."""
 
     arm: int
     empty: int
     leader: int
-    tests: bool
-
-
-class Corner(NamedTuple):
-    """How near a change is after some hits and misses."""
-
-    leads: bool  # does a model lead whose best arm this is?
-    stay: float  # regret of a further pull, in units of the leader's weight at the least
-    low: float  # least regret of a nat, for the models that may lead
-    heaviest: float  # logarithm of the heaviest rival's weight over the leader's
+    cheap: bool
 
 
 def prepare(policy: ISAE) -> Tables:
-    """Return the regret of a nat for each leader, and what hits and misses say."""
-    models = policy.models
-    low = np.array([least_nat(models, leader) for leader in range(len(models.best))])
-    top, bottom = policy.top, policy.bottom
+    """Return what hits and misses say."""
+    likelihood, top, bottom = policy.models.likelihood, policy.top, policy.bottom
     if not math.isfinite(bottom):
-        nothing = np.zeros_like(models.likelihood.per_pull)
-        return Tables(low, nothing, nothing, 0.0)
-    hit = models.likelihood.per_pull + top * models.likelihood.per_reward
-    miss = models.likelihood.per_pull + bottom * models.likelihood.per_reward
-    return Tables(low, hit, miss, float(max(abs(hit).max(), abs(miss).max())))
-
-
-def least_nat(models: Models, leader: int) -> float:
-    """Return min over k != b of (regret of k in the leader) / (largest divergence from a rival).
-
-    0 if another arm is as good in the leader: it may turn out to be best in all that is left.
-    """
-    best = models.best[leader]
-    if (models.gaps[leader] == 0.0).sum() > 1:
-        return 0.0
-    rivals = np.flatnonzero(models.gaps[:, best] > 0.0)
-    least = math.inf
-    for arm in range(len(models.gaps[0])):
-        most = max((told(models, arm, leader, int(each)) for each in rivals), default=0.0)
-        if arm != best and most > 0.0:
-            least = min(least, models.gaps[leader, arm] / most)
-    return least
+        nothing = np.zeros_like(likelihood.per_pull)
+        return Tables(nothing, nothing, 0.0)
+    hit = likelihood.per_pull + top * likelihood.per_reward
+    miss = likelihood.per_pull + bottom * likelihood.per_reward
+    return Tables(hit, miss, float(max(abs(hit).max(), abs(miss).max())))
 
 
 def memory(policy: ISAE, tables: Tables) -> Memory:
     """Return the memory before the first pull."""
-    arms = policy.models.gaps.shape[1]
-    return Memory(fresh_belief(policy.models), np.zeros(arms, np.int64))
+    models, arms = policy.models.gaps.shape
+    odds = Odds(np.zeros(models), np.zeros(models))
+    return Memory(fresh_belief(policy.models), odds, np.zeros(arms, np.int64))
 
 
 def quick_choose(
@@ -107,9 +89,9 @@ def quick_choose(
 ) -> Chosen:
     """Choose as defined, and keep what is believed."""
     belief = work.memory.belief
-    verdict = judge(policy, state, now.t, belief)
-    arm = pulled_arm(policy, state, verdict, belief, rng)
-    return Chosen(arm, 0, verdict.leader, verdict.tests)
+    lead = judge(policy, state, now.t, belief)
+    arm = pulled_arm(policy, state, lead, belief, rng)
+    return Chosen(arm, 0, lead.leader, lead.cheap)
 
 
 def stretch(
@@ -121,10 +103,10 @@ def stretch(
     work: Work,
 ) -> Streak:
     """Pull the leader's best arm as long as no rival can be worth a test."""
-    arm, _, leader, tests = choice
-    models, rule = policy.models, policy.numbers
-    plain = tests or not rule.by_value or arm != models.best[leader] or counted(state.pending) > 0
-    if plain or not math.isfinite(policy.bottom):
+    arm = choice.arm
+    if not (choice.cheap and policy.numbers.by_value and math.isfinite(policy.bottom)):
+        return certain_streak(arm, 1, 0)
+    if counted(state.pending) > 0:
         return certain_streak(arm, 1, 0)
     ended = now.least == policy.bottom and now.most == policy.top
     reach, gains = longest(policy, state, choice, now, ended, work)
@@ -148,7 +130,7 @@ def longest(
     if pulls > 0:
         hits, _ = reward_counts(pulls, state.data.sums[arm], policy.bottom, policy.top)
         mean = min(max((hits + 0.5) / (pulls + 1.0), 0.0), 1.0)
-    length = min(now.limit - 1, 4 * work.memory.lengths[arm] + 16)
+    length = min(now.limit - 1, 4 * work.memory.lengths[arm] + 4)
     while length > 0:
         misses = min(length, likely_misses(length, mean))
         gains = min(length, likely_misses(length, 1.0 - mean)) if ended else length
@@ -161,22 +143,78 @@ def longest(
 @compilable
 def stays(policy: Any, choice: Chosen, t: int, reach: Reach, gains: int, work: Work) -> bool:
     """Is the arm the choice wherever so many pulls with so many misses and gains can lead?"""
-    length, misses = reach
-    stay = 0.0
-    low = math.inf
-    heaviest = -math.inf
-    for corner in range(5):
-        hits, missed = place(corner, length, misses, gains)
-        found = look_at(policy, choice, hits, missed, t + length, work)
-        if not found.leads:
-            return False
-        stay = max(stay, found.stay)
-        low = min(low, found.low)
-        heaviest = max(heaviest, found.heaviest)
-    if heaviest < math.log(FAINT):
+    models, rule, odds = policy.models, policy.numbers, work.memory.odds
+    end = t + reach.length + 1
+    stay = write_odds(policy, choice, reach, gains, end, work)
+    heaviest = 0.0
+    for model in range(len(odds.most)):
+        if odds.most[model] >= 1.0 and models.best[model] != choice.arm:
+            return False  # it may lead
+        if models.gaps[model, choice.arm] > 0.0:
+            heaviest = max(heaviest, odds.most[model])
+    if heaviest < FAINT:
         return True
-    rule = policy.numbers
-    return (t + length + 1 + rule.t0) * stay < rule.kappa * low * (1.0 - 1e-9)
+    nat = math.inf
+    for leader in range(len(odds.most)):
+        if odds.most[leader] >= 1.0:
+            nat = min(nat, least_nat(models, choice, leader, odds))
+    return (end + rule.t0) * stay < rule.kappa * nat * (1.0 - 1e-9)
+
+
+@compilable
+def write_odds(
+    policy: Any, choice: Chosen, reach: Reach, gains: int, end: int, work: Work
+) -> float:
+    """Write the least and the largest odds of each model; return the largest regret of a pull.
+
+    In units of the first leader's weight, and with margins for rounding.
+    """
+    models, tables, odds = policy.models, work.tables, work.memory.odds
+    logs = work.memory.belief.logs
+    arm, leader = choice.arm, choice.leader
+    per_hit, per_miss = tables.hit[arm], tables.miss[arm]
+    margin = ROUNDING * (1.0 + tables.steepest * end) * len(tables.hit)
+    odds.least[:] = math.inf
+    odds.most[:] = 0.0
+    stay = 0.0
+    for corner in range(5):
+        hits, misses = place(corner, reach.length, reach.misses, gains)
+        regret = 0.0
+        for model in range(len(logs)):
+            log = logs[model] - logs[leader]
+            log += hits * (per_hit[model] - per_hit[leader])
+            log += misses * (per_miss[model] - per_miss[leader])
+            high = math.exp(min(log + margin, MOST_LOG))
+            odds.most[model] = max(odds.most[model], high)
+            odds.least[model] = min(odds.least[model], math.exp(min(log - margin, MOST_LOG)))
+            regret += high * models.gaps[model, arm]
+        stay = max(stay, regret)
+    return stay
+
+
+@compilable
+def least_nat(models: ModelTable, choice: Chosen, leader: int, odds: Odds) -> float:
+    """Return the least regret of a nat against a leader's rivals, over the first leader's weight."""
+    least = math.inf
+    for arm in range(models.gaps.shape[1]):
+        if arm == choice.arm:
+            continue
+        regret = 0.0
+        weight = 0.0
+        evidence = 0.0
+        largest = 0.0
+        for model in range(len(odds.most)):
+            regret += odds.least[model] * models.gaps[model, arm]
+            if models.gaps[model, choice.arm] > 0.0:
+                one = told(models, arm, leader, model)
+                weight += odds.least[model]
+                evidence += odds.most[model] * one
+                largest = max(largest, one)
+        if largest > 0.0:
+            mean = largest if weight == 0.0 else min(largest, evidence / weight)
+            if mean > 0.0:  # else those that it tells of have no weight that floats can hold
+                least = min(least, regret / mean)
+    return least
 
 
 @compilable
@@ -193,30 +231,3 @@ def place(corner: int, length: int, misses: int, gains: int) -> tuple[float, flo
         return float(most), float(min(misses, length - most))
     most = min(misses, length)
     return float(min(gains, length - most)), float(most)
-
-
-@compilable
-def look_at(
-    policy: Any, choice: Chosen, hits: float, misses: float, clock: int, work: Work
-) -> Corner:
-    """Return how near a change is after so many hits and misses of the arm."""
-    models, tables, logs = policy.models, work.tables, work.memory.belief.logs
-    arm, leader = choice.arm, choice.leader
-    per_hit, per_miss = tables.hit[arm], tables.miss[arm]
-    margin = ROUNDING * (1.0 + tables.steepest * (clock + 1.0)) * len(tables.hit)
-    stay = 0.0
-    low = math.inf
-    heaviest = -math.inf
-    for model in range(len(logs)):
-        log = logs[model] - logs[leader] + margin
-        log += hits * (per_hit[model] - per_hit[leader])
-        log += misses * (per_miss[model] - per_miss[leader])
-        gap = models.gaps[model, arm]
-        if log >= 0.0:  # this model may lead
-            if models.best[model] != arm:
-                return Corner(False, stay, low, heaviest)
-            low = min(low, tables.low[model])
-        if gap > 0.0:
-            stay += gap * math.exp(min(log, MOST_LOG))
-            heaviest = max(heaviest, log)
-    return Corner(True, stay, min(low, tables.low[leader]), heaviest)

@@ -22,8 +22,8 @@ from structured_bandits.policies.base import (
 )
 from structured_bandits.policies.priors import believed_prior, checked_prior, plain_prior
 from structured_bandits.policies.rivals import (
-    Belief,
-    Models,
+    Expectations,
+    ModelTable,
     counted,
     fresh_belief,
     leave_out,
@@ -59,16 +59,17 @@ class ISAEState(NamedTuple):
     pending: Ints
 
 
-class Verdict(NamedTuple):
-    """The leading model, the arm that is pulled for it, and whether that is a test of its rivals."""
+class LeadingModel(NamedTuple):
+    """The leading model and the arm that is pulled for it."""
 
     leader: int
     arm: int
-    tests: bool
+    tests: bool  # is it a test of the rivals?
+    cheap: bool  # are these too light to be tested?
 
 
 class _ISAE(NamedTuple):
-    models: Models
+    models: ModelTable
     numbers: Rule
     draws: int  # which of LEADERS
     sigma: float
@@ -171,21 +172,21 @@ class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
     def choose(self, state: ISAEState, now: Now, rng: np.random.Generator) -> Choice:
         """Pull the leader's best arm, or test its rivals."""
         belief = fresh_belief(self.models)
-        verdict = judge(self, state, now.t, belief)
-        return Choice(pulled_arm(self, state, verdict, belief, rng), 0)
+        lead = judge(self, state, now.t, belief)
+        return Choice(pulled_arm(self, state, lead, belief, rng), 0)
 
     def chances(self, state: ISAEState, now: Now) -> Floats:
         """Return the probability with which each arm is chosen."""
         belief = fresh_belief(self.models)
-        verdict = judge(self, state, now.t, belief)
+        lead = judge(self, state, now.t, belief)
         chances = np.zeros(self.n_arms)
-        if verdict.tests and leader_is_drawn(self, state):
+        if lead.tests and leader_is_drawn(self, state):
             least = self.numbers.f * belief.regret.min()
             for model in np.flatnonzero(belief.weights):
                 arm = telling_arm(self.models, int(model), least, belief)
                 chances[arm] += belief.weights[model]
         else:
-            chances[verdict.arm] = 1.0
+            chances[lead.arm] = 1.0
         return chances
 
 
@@ -208,7 +209,7 @@ def checked_rule(
 
 
 @compilable
-def judge(policy: Any, state: Any, t: int, belief: Belief) -> Verdict:
+def judge(policy: Any, state: Any, t: int, belief: Expectations) -> LeadingModel:
     """Return the leader, and whether its best arm is pulled or its rivals are tested."""
     models, rule = policy.models, policy.numbers
     clock = t + counted(state.pending)
@@ -218,17 +219,17 @@ def judge(policy: Any, state: Any, t: int, belief: Belief) -> Verdict:
     best = models.best[leader]
     rivals = rivals_of(models, best, belief)
     if rivals.heaviest <= (FAINT if rule.by_value else 0.0):
-        return Verdict(leader, best, False)
+        return LeadingModel(leader, best, False, True)
     cheapest = write_regret(models, belief)
     if belief.regret[cheapest] == 0.0:  # best in all models that have a weight
-        return Verdict(leader, cheapest, False)
+        return LeadingModel(leader, cheapest, False, False)
     arm = telling_arm(models, leader, rule.f * belief.regret[cheapest], belief)
     if rule.by_value:
         nat = regret_per_nat(best, rivals.weight, belief)
         cheap = (clock + rule.t0) * rivals.regret < rule.kappa * nat
         if arm == best or nat == math.inf or cheap:
-            return Verdict(leader, best, False)
-    return Verdict(leader, arm, True)
+            return LeadingModel(leader, best, False, cheap)
+    return LeadingModel(leader, arm, True, False)
 
 
 @compilable
@@ -239,13 +240,13 @@ def leader_is_drawn(policy: Any, state: Any) -> bool:
 
 @compilable
 def pulled_arm(
-    policy: Any, state: Any, verdict: Verdict, belief: Belief, rng: np.random.Generator
+    policy: Any, state: Any, lead: LeadingModel, belief: Expectations, rng: np.random.Generator
 ) -> int:
-    """Return the arm that is pulled: that of the verdict, unless the leader of a test is drawn."""
-    if not verdict.tests or not leader_is_drawn(policy, state):
-        return verdict.arm
+    """Return the arm that is pulled: that of the lead, unless the leader of a test is drawn."""
+    if not lead.tests or not leader_is_drawn(policy, state):
+        return lead.arm
     u = rng.uniform(0.0, 1.0)
-    drawn = verdict.leader
+    drawn = lead.leader
     below = 0.0
     for model in range(len(belief.weights)):
         if belief.weights[model] > 0.0:

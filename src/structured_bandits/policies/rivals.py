@@ -25,7 +25,7 @@ from structured_bandits.records import Record
 from structured_bandits.structures.reward_ranges import Rewards
 
 
-class _Models(NamedTuple):
+class _ModelTable(NamedTuple):
     means: Floats  # models x arms
     gaps: Floats  # models x arms: how far an arm is below the model's best mean
     best: Ints  # the best arm of each model, the first of several
@@ -33,11 +33,11 @@ class _Models(NamedTuple):
     likelihood: Likelihood
 
 
-class Models(Record, _Models):
+class ModelTable(Record, _ModelTable):
     """What the models of a table say of rewards and arms."""
 
 
-class Belief(NamedTuple):
+class Expectations(NamedTuple):
     """Memory for the posterior and what is expected under it."""
 
     logs: Floats  # logarithms of the weights
@@ -46,7 +46,7 @@ class Belief(NamedTuple):
     information: Floats  # about the rivals of a leader, expected of a pull of each arm
 
 
-class Rivals(NamedTuple):
+class RivalModels(NamedTuple):
     """The models in which an arm is not best."""
 
     weight: float  # of all of them
@@ -54,22 +54,22 @@ class Rivals(NamedTuple):
     regret: float  # what a pull of the arm is expected to cost
 
 
-def models_of(table: Floats, log_prior: Floats, rewards: Rewards) -> Models:
+def models_of(table: Floats, log_prior: Floats, rewards: Rewards) -> ModelTable:
     """Return what the models of a table (models x arms) say."""
     gaps = table.max(axis=1)[:, None] - table
     best = table.argmax(axis=1).astype(np.int64)
-    return Models(table, gaps, best, log_prior, likelihood_of(table, rewards))
+    return ModelTable(table, gaps, best, log_prior, likelihood_of(table, rewards))
 
 
 @compilable
-def fresh_belief(models: Models) -> Belief:
+def fresh_belief(models: ModelTable) -> Expectations:
     """Return memory for a belief."""
     count, arms = models.gaps.shape
-    return Belief(np.zeros(count), np.zeros(count), np.zeros(arms), np.zeros(arms))
+    return Expectations(np.zeros(count), np.zeros(count), np.zeros(arms), np.zeros(arms))
 
 
 @compilable
-def write_posterior(models: Models, data: Data, pending: Ints, belief: Belief) -> int:
+def write_posterior(models: ModelTable, data: Data, pending: Ints, belief: Expectations) -> int:
     """Write the weights of the models, from all data anew; return the heaviest model.
 
     A pull whose reward is pending lowers each model by its divergence from the heaviest one, as if it
@@ -99,7 +99,7 @@ def counted(pulls: Ints) -> int:
 
 
 @compilable
-def leave_out(models: Models, budget: float, belief: Belief) -> int:
+def leave_out(models: ModelTable, budget: float, belief: Expectations) -> int:
     """Leave out the models with log(sum of prior times likelihood) - log-likelihood >= budget.
 
     Return the heaviest that is left. For a positive budget that is never none: the sum is at most the
@@ -126,7 +126,7 @@ def leave_out(models: Models, budget: float, belief: Belief) -> int:
 
 
 @compilable
-def rivals_of(models: Models, best: int, belief: Belief) -> Rivals:
+def rivals_of(models: ModelTable, best: int, belief: Expectations) -> RivalModels:
     """Return what is believed of the models in which an arm is not best."""
     total = 0.0
     heaviest = 0.0
@@ -137,17 +137,17 @@ def rivals_of(models: Models, best: int, belief: Belief) -> Rivals:
             total += weight
             heaviest = max(heaviest, weight)
             regret += weight * gap
-    return Rivals(total, heaviest, regret)
+    return RivalModels(total, heaviest, regret)
 
 
 @compilable
-def told(models: Models, arm: int, model: int, other: int) -> float:
+def told(models: ModelTable, arm: int, model: int, other: int) -> float:
     """Return what a pull of an arm tells against another model if this one is right, in nats."""
     return divergence(models.likelihood, arm, models.means[model, arm], model, other)
 
 
 @compilable
-def write_regret(models: Models, belief: Belief) -> int:
+def write_regret(models: ModelTable, belief: Expectations) -> int:
     """Write the expected regret of a pull of each arm; return the arm with the least."""
     regret = belief.regret
     regret[:] = 0.0
@@ -164,7 +164,7 @@ def write_regret(models: Models, belief: Belief) -> int:
 
 
 @compilable
-def telling_arm(models: Models, leader: int, least: float, belief: Belief) -> int:
+def telling_arm(models: ModelTable, leader: int, least: float, belief: Expectations) -> int:
     """Return the arm with the largest information against a leader's rivals / (regret + least).
 
     That is the leader's best arm if no arm tells anything.
@@ -188,7 +188,7 @@ def telling_arm(models: Models, leader: int, least: float, belief: Belief) -> in
 
 
 @compilable
-def regret_per_nat(best: int, weight: float, belief: Belief) -> float:
+def regret_per_nat(best: int, weight: float, belief: Expectations) -> float:
     """Return the least regret of a nat of evidence against rivals of this weight; inf if there is none.
 
     It is had by pulls of other arms than the leader's best one.

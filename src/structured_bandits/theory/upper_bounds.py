@@ -6,13 +6,19 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from structured_bandits.arrays import Floats
 from structured_bandits.base.extras import needs
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.likelihood import FLOOR
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.planning.intervals import Chernoff
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.base import GivenRange, Policy
+from structured_bandits.policies.isae import ISAE
 from structured_bandits.policies.phases import largest_gap
+from structured_bandits.policies.rivals import told
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.protocol import PolicyLike
@@ -124,6 +130,8 @@ def upper_bounds(truth: Truth, horizon: int, name: str, policy: PolicyLike) -> l
             _asae_logarithmic(truth, horizon, name, policy),
             _asae_constant(truth, name, policy),
         ]
+    if isinstance(policy, ISAE):
+        return [_isae(truth, horizon, name, policy)]
     return [Bound("none", name, "upper", math.nan, [(False, "the library has no bound for it")])]
 
 
@@ -268,6 +276,71 @@ def _asae_checks(truth: Truth, policy: ASAE, hard: dict[int, float], alpha: floa
             "period_end='finish_phase': the proof needs 'truncate'",
         ),
     ]
+
+
+def _isae(truth: Truth, horizon: int, name: str, policy: ISAE) -> Bound:
+    """The theorem on the threshold rule (docs/mathematics.md 2.22); for the value rule a part of it."""
+    width = policy.top - policy.bottom
+    bounded = math.isfinite(width)
+    scale = width if bounded else 1.0
+    low = policy.bottom if bounded else 0.0
+    shares, true = (policy.models.means - low) / scale, (truth.means - low) / scale
+    same = (policy.models.means == truth.means).all(axis=1)
+    outside = ((shares < FLOOR) | (shares > 1.0 - FLOOR)).any()
+    checks = [
+        (bounded, "the proof is for rewards in a range"),
+        (bool(same.any()), "the truth is not a row of the table"),
+        (not bounded or not outside, f"means of 0 or 1, or within {FLOOR:g} of these"),
+    ]
+    if not all(holds for holds, _ in checks):
+        return Bound("ISAE (2.22)", name, "upper", math.inf, checks)
+    log_prior = math.log(float(np.exp(policy.models.log_prior[same]).sum()))
+    if policy.numbers.by_value:
+        part = _isae_staying(policy, horizon, log_prior)
+        said = "of pulls of the leader's arm that are not worth a test alone; the rest is O(log n)"
+        return Bound("ISAE, value rule (2.22)", name, "upper", part, [*checks, (False, said)])
+    value = float(truth.gaps.max()) * _isae_pulls(policy, shares[~same], true, horizon, log_prior)
+    return Bound("ISAE, threshold (2.22)", name, "upper", value, checks)
+
+
+def _isae_pulls(
+    policy: ISAE, others: Floats, true: Floats, horizon: int, log_prior: float
+) -> float:
+    """Return how many pulls of the threshold rule can be wrong or tests, for means in [0, 1]."""
+    c = policy.numbers.c
+    budget = c * math.log(horizon + 1) - log_prior
+    best = true.max()
+    pulls, masked = 0.0, False
+    for other in others:
+        telling = other != true
+        p, q = true[telling], other[telling]
+        ones, zeros = np.log(p / q), np.log((1.0 - p) / (1.0 - q))
+        least, step = (p * ones + (1.0 - p) * zeros).min(), np.maximum(ones, zeros).max()
+        passed = 1.0 / (1.0 - (np.sqrt(p * q) + np.sqrt((1.0 - p) * (1.0 - q))).max())
+        pulls += (budget + step) / least + passed
+        wrong = (other == other.max()) & (true < best)
+        if (wrong & ~telling).any():
+            masked = True
+        elif wrong.any():
+            pulls += passed
+    return pulls + (sum(s**-c for s in range(2, horizon + 1)) if masked else 0.0)
+
+
+def _isae_staying(policy: ISAE, horizon: int, log_prior: float) -> float:
+    """Return the regret of the pulls of the value rule that are not worth a test."""
+    models, rule = policy.models, policy.numbers
+    most = 0.0
+    for leader, best in enumerate(models.best.tolist()):
+        costs = np.zeros(models.gaps.shape[1])
+        for rival in np.flatnonzero(models.gaps[:, best] > 0.0).tolist():
+            each = [told(models, arm, leader, rival) for arm in range(len(costs))]
+            each[best] = 0.0
+            arm = int(np.argmax(each))
+            costs[arm] = max(costs[arm], 1.0 / each[arm] if each[arm] > 0.0 else math.inf)
+        most = max(most, float(costs.sum()))
+    per_nat = float(models.gaps.max()) * most
+    times = 1.0 / rule.t0 + math.log1p(horizon / rule.t0)
+    return rule.kappa * per_nat * math.exp(-log_prior) * times
 
 
 def _reward_checks(truth: Truth, policy: Policy) -> list[Check]:
