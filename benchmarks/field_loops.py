@@ -257,6 +257,88 @@ def _arm_of_isae(
     return int(b) if a == b or (t + 100.0) * stay < 0.3 * nat else int(a)
 
 
+# ------------------------------------------------------------------------------------ likelihood sets
+
+
+def set_arguments(table: Any) -> tuple[Any, ...]:
+    """Return log-likelihoods of rewards 1 and 0 (arms x models), best arms and best means."""
+    ones, zeros = np.log(np.maximum(table, 1e-300)), np.log1p(-np.minimum(table, 1.0 - 1e-16))
+    return ones.T.copy(), zeros.T.copy(), table.argmax(axis=1), table.max(axis=1)
+
+
+@njit(cache=True)
+def _log_mean(logs: Any) -> float:
+    """Return the logarithm of the mean of the likelihoods."""
+    top, total = logs.max(), 0.0
+    for log in logs:
+        total += math.exp(log - top)
+    return float(top + math.log(total / logs.size))
+
+
+@njit(cache=True)
+def sucb_sets(
+    ones: Any,
+    zeros: Any,
+    best: Any,
+    value: Any,
+    alpha: float,
+    truth: Any,
+    horizon: int,
+    rng: Any,
+) -> Any:
+    """SUCB with likelihood sets: log-likelihoods are kept, the most optimistic model found anew."""
+    logs = np.zeros(best.size)
+    pulls = np.zeros(truth.size, np.int64)
+    for t in range(horizon):
+        least = _log_mean(logs) - alpha * math.log(max(t, 1) + 1)
+        model = -1
+        for other in range(best.size):
+            if logs[other] > least and (
+                model < 0
+                or value[other] > value[model]
+                or (value[other] == value[model] and best[other] < best[model])
+            ):
+                model = other
+        arm = best[model]
+        pulls[arm] += 1
+        logs += ones[arm] if rng.random() < truth[arm] else zeros[arm]
+    return pulls
+
+
+@njit(cache=True)
+def sae_sets(
+    ones: Any,
+    zeros: Any,
+    best: Any,
+    value: Any,
+    alpha: float,
+    truth: Any,
+    horizon: int,
+    rng: Any,
+) -> Any:
+    """SAE with likelihood sets, looked at after each round; a single arm is pulled to the end."""
+    logs = np.zeros(best.size)
+    pulls = np.zeros(truth.size, np.int64)
+    active, found = np.zeros(truth.size, np.bool_), np.zeros(truth.size, np.bool_)
+    for arm in best:
+        active[arm] = True
+    t = 0
+    while t < horizon:
+        for arm in range(truth.size):
+            if active[arm] and t < horizon:
+                pulls[arm] += 1
+                t += 1
+                logs += ones[arm] if rng.random() < truth[arm] else zeros[arm]
+        least = _log_mean(logs) - alpha * math.log(horizon)
+        found[:] = False
+        for model in range(best.size):
+            if logs[model] > least and active[best[model]]:
+                found[best[model]] = True
+        if found.any():
+            active &= found
+    return pulls
+
+
 # ------------------------------------------------------------------------------------------------ OSSB
 
 

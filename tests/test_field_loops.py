@@ -101,6 +101,16 @@ def test_isae_plays_the_same_arms(structure: Any, truth: int) -> None:
     assert arms_by_hand(field_loops.isae, before, tape) == arms_of(sb.ISAE(structure), tape)
 
 
+@pytest.mark.parametrize("structure", [RIGHT, SHOP], ids=["right", "shop"])
+@pytest.mark.parametrize("truth", range(3))
+def test_loops_with_likelihood_sets_play_the_same_arms(structure: Any, truth: int) -> None:
+    table = structure.cells.table
+    tape, before = draw_tape(table[truth], truth), field_loops.set_arguments(table)
+    sucb, sae = sb.SUCB(structure, alpha=0.5), sb.SAE(structure, HORIZON, alpha=1.0)
+    assert arms_by_hand(field_loops.sucb_sets, (*before, 0.5), tape) == arms_of(sucb, tape)
+    assert arms_by_hand(field_loops.sae_sets, (*before, 1.0), tape) == arms_of(sae, tape)
+
+
 def mean_regret(runs: list[Any], means: Any) -> tuple[float, float]:
     """Return the mean regret of some runs, given the pulls of the arms, and its standard error."""
     regrets = np.array(runs) @ (np.max(means) - np.asarray(means))

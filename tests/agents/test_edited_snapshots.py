@@ -199,3 +199,13 @@ def test_a_guard_of_an_older_name_is_restored() -> None:
     assert content["policy"]["class"] == "GuardedChoices"
     content["policy"]["class"] = "GuardedStreaks"
     assert sb.Agent.from_json(resealed(saved), policy).to_json() == agent.to_json()
+
+
+def test_a_number_of_decisions_that_would_take_all_memory_is_refused() -> None:
+    """Found by edits at random: 12 bytes were taken for each decision since the oldest that is out."""
+    saved = json.loads(json.dumps(saved_by(3, "asae-theory")))
+    saved["content"]["counters"]["next_id"] = 2**31
+    with pytest.raises(
+        sb.FileFormatError, match=r"next_id: 2147483648, but decision [0-9]+ is still out"
+    ):
+        sb.Agent.from_json(resealed(saved), policy_of("asae-theory"))

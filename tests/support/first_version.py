@@ -44,7 +44,10 @@ class MostWins(NamedTuple):
 
     def _write(self, state: Counts, quota: Any, rng: Any) -> int:
         quota[:] = 0
-        quota[int(np.argmax(rng.beta(state.wins, self.margin + state.losses)))] = 2
+        losses = np.maximum(
+            state.losses, 1.0
+        )  # it declares no range, so any average may be assumed
+        quota[int(np.argmax(rng.beta(state.wins, self.margin + losses)))] = 2
         return 0
 
     if not hasattr(sb, "Now"):  # version 0.1.0

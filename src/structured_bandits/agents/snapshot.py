@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 VERSION = 3
 MARK = "structured_bandits_agent"
+#: Decisions since the oldest that is out of which nothing is kept: cancelled ones, or told together. Each
+#: takes memory (`WaitingResults`), and a damaged number must not take all of it.
+MOST_UNKNOWN = 10_000_000
 COUNTERS = ("plans", "next_id", "extra", "empty")
 
 
@@ -339,6 +342,11 @@ def _restore_settled(
         raise ValueError(
             f"{count} pulls are settled or waiting, {others} not tested, {agent._seen.pulls} were seen"
         )
+    if (
+        oldest is not None
+        and agent._next_id - oldest - len(agent._pending) > len(ids) + MOST_UNKNOWN
+    ):
+        raise ValueError(f"next_id: {agent._next_id}, but decision {oldest} is still out")
     for decision_id, arm, reward in zip(ids.tolist(), arms.tolist(), rewards, strict=True):
         agent._waiting.add(decision_id, arm, reward, oldest or 0)
     for last, seen in together.items():

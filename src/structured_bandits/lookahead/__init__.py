@@ -1,6 +1,7 @@
 """Speed and nothing else: for how many pulls a choice is certain (`base` has the contract)."""
 
 from structured_bandits.lookahead import (
+    asae,
     greedy_mle,
     guarded,
     ids,
@@ -28,6 +29,7 @@ from structured_bandits.lookahead.base import (
     register,
     resumed_work,
 )
+from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.guarded import Guarded, GuardedChoices
 from structured_bandits.policies.ids import IDS
@@ -50,6 +52,7 @@ from structured_bandits.policies.wagp import WAGP
 __all__ = ["Lookahead", "plan_certain", "register", "resumed_work"]
 
 OF_THE_LIBRARY = {
+    ASAE: asae,
     GreedyMLE: greedy_mle,
     IDS: ids,
     IMED: imed,

@@ -23,9 +23,16 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.corners import NOWHERE, Reach, likely_misses
+from structured_bandits.planning.corners import (
+    CORNERS,
+    NO_REGION,
+    Region,
+    corner_of,
+    likely_region,
+    region_streak,
+)
 from structured_bandits.planning.posterior import reward_counts
-from structured_bandits.planning.streaks import NO_LIMIT, Streak, certain_streak
+from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.isae import FAINT, ISAE, ISAEState, judge, pulled_arm
 from structured_bandits.policies.rivals import Expectations, ModelTable, counted, fresh_belief, told
 from structured_bandits.protocol import Now
@@ -109,18 +116,14 @@ def stretch(
     if counted(state.pending) > 0:
         return certain_streak(arm, 1, 0)
     ended = now.least == policy.bottom and now.most == policy.top
-    reach, gains = longest(policy, state, choice, now, ended, work)
-    work.memory.lengths[arm] = reach.length
-    surely = 1 + min(min(reach.length, reach.misses), gains)
-    gains = gains if ended else NO_LIMIT
-    return Streak(arm, surely, 1 + reach.length, reach.misses, 0, policy.top, gains, 0.0, 0.0)
+    region = longest(policy, state, choice, now, ended, work)
+    work.memory.lengths[arm] = region.length
+    return region_streak(arm, region, ended, policy.top)
 
 
 @compilable
-def longest(
-    policy: Any, state: Any, choice: Chosen, now: Now, ended: bool, work: Work
-) -> tuple[Reach, int]:
-    """Return a reach in which the arm is surely pulled, and how many gains it allows.
+def longest(policy: Any, state: Any, choice: Chosen, now: Now, ended: bool, work: Work) -> Region:
+    """Return a region in which the arm is surely pulled.
 
     It is tried as long as four times the last one, and halved until it holds.
     """
@@ -132,20 +135,19 @@ def longest(
         mean = min(max((hits + 0.5) / (pulls + 1.0), 0.0), 1.0)
     length = min(now.limit - 1, 4 * work.memory.lengths[arm] + 4)
     while length > 0:
-        misses = min(length, likely_misses(length, mean))
-        gains = min(length, likely_misses(length, 1.0 - mean)) if ended else length
-        if stays(policy, choice, now.t, Reach(length, misses), gains, work):
-            return Reach(length, misses), gains
+        region = likely_region(length, mean, ended)
+        if stays(policy, choice, now.t, region, work):
+            return region
         length //= 2
-    return NOWHERE, 0
+    return NO_REGION
 
 
 @compilable
-def stays(policy: Any, choice: Chosen, t: int, reach: Reach, gains: int, work: Work) -> bool:
+def stays(policy: Any, choice: Chosen, t: int, region: Region, work: Work) -> bool:
     """Is the arm the choice wherever so many pulls with so many misses and gains can lead?"""
     models, rule, odds = policy.models, policy.numbers, work.memory.odds
-    end = t + reach.length + 1
-    stay = write_odds(policy, choice, reach, gains, end, work)
+    end = t + region.length + 1
+    stay = write_odds(policy, choice, region, end, work)
     heaviest = 0.0
     for model in range(len(odds.most)):
         if odds.most[model] >= 1.0 and models.best[model] != choice.arm:
@@ -162,9 +164,7 @@ def stays(policy: Any, choice: Chosen, t: int, reach: Reach, gains: int, work: W
 
 
 @compilable
-def write_odds(
-    policy: Any, choice: Chosen, reach: Reach, gains: int, end: int, work: Work
-) -> float:
+def write_odds(policy: Any, choice: Chosen, region: Region, end: int, work: Work) -> float:
     """Write the least and the largest odds of each model; return the largest regret of a pull.
 
     In units of the first leader's weight, and with margins for rounding.
@@ -177,8 +177,8 @@ def write_odds(
     odds.least[:] = math.inf
     odds.most[:] = 0.0
     stay = 0.0
-    for corner in range(5):
-        hits, misses = place(corner, reach.length, reach.misses, gains)
+    for corner in range(CORNERS):
+        hits, misses = corner_of(region, corner)
         regret = 0.0
         for model in range(len(logs)):
             log = logs[model] - logs[leader]
@@ -215,19 +215,3 @@ def least_nat(models: ModelTable, choice: Chosen, leader: int, odds: Odds) -> fl
             if mean > 0.0:  # else those that it tells of have no weight that floats can hold
                 least = min(least, regret / mean)
     return least
-
-
-@compilable
-def place(corner: int, length: int, misses: int, gains: int) -> tuple[float, float]:
-    """Return hits and misses at a corner of {o <= gains, z <= misses, o + z <= length}."""
-    if corner == 0:
-        return 0.0, 0.0
-    if corner == 1:
-        return float(min(gains, length)), 0.0
-    if corner == 2:
-        return 0.0, float(min(misses, length))
-    if corner == 3:
-        most = min(gains, length)
-        return float(most), float(min(misses, length - most))
-    most = min(misses, length)
-    return float(min(gains, length - most)), float(most)

@@ -20,7 +20,7 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 from structured_bandits.compilable import compilable
-from structured_bandits.planning.streaks import Streak, streak_until
+from structured_bandits.planning.streaks import NO_LIMIT, Streak, streak_until
 
 
 class Reach(NamedTuple):
@@ -65,6 +65,48 @@ def likely_misses(length: int, mean: float) -> int:
     """
     miss = 1.0 - mean
     return int(length * miss + 2.0 * math.sqrt(length * miss * mean)) + 1
+
+
+class Region(NamedTuple):
+    """Pulls with at most so many misses and gains (rewards above the least)."""
+
+    length: int
+    misses: int
+    gains: int
+
+
+NO_REGION = Region(0, 0, 0)
+CORNERS = 5
+
+
+@compilable
+def likely_region(length: int, mean: float, counted: bool) -> Region:
+    """Return the region that `length` rewards with this mean rarely leave; are gains counted?"""
+    gains = min(length, likely_misses(length, 1.0 - mean)) if counted else length
+    return Region(length, min(length, likely_misses(length, mean)), gains)
+
+
+@compilable
+def corner_of(region: Region, corner: int) -> tuple[float, float]:
+    """Return gains and misses at a corner of {o <= gains, z <= misses, o + z <= length}."""
+    length = region.length
+    if corner == 0:
+        return 0.0, 0.0
+    if corner == 1:
+        return float(region.gains), 0.0
+    if corner == 2:
+        return 0.0, float(region.misses)
+    if corner == 3:
+        return float(region.gains), float(min(region.misses, length - region.gains))
+    return float(min(region.gains, length - region.misses)), float(region.misses)
+
+
+@compilable
+def region_streak(arm: int, region: Region, counted: bool, top: float) -> Streak:
+    """Return the first pull, and further ones that stop where they could leave the region."""
+    surely = 1 + min(region.length, region.misses, region.gains)
+    gains = region.gains if counted else NO_LIMIT
+    return Streak(arm, surely, 1 + region.length, region.misses, 0, top, gains, 0.0, 0.0)
 
 
 @compilable

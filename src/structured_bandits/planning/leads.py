@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from structured_bandits.arrays import Flags
+from structured_bandits.arrays import Flags, Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.intervals import RELATIVE_ERROR, Intervals
@@ -46,6 +46,16 @@ def highest_index(data: Data, level: Intervals, allowed: Flags) -> Leader:
                 second = index
     lead = highest - second - RELATIVE_ERROR * (abs(highest) + math.sqrt(level.budget))
     return Leader(choice, lead, 1.0 / math.sqrt(fewest))
+
+
+@compilable
+def least_pulled(pulls: Ints, arms: Flags) -> int:
+    """Return the marked arm with the fewest pulls, the first of several."""
+    chosen = -1
+    for arm in range(len(pulls)):
+        if arms[arm] and (chosen < 0 or pulls[arm] < pulls[chosen]):
+            chosen = arm
+    return chosen
 
 
 class Lead(NamedTuple):

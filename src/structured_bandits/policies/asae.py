@@ -9,13 +9,17 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.base.checks import checked_above, checked_at_least
-from structured_bandits.compilable import compilable
+from structured_bandits.compilable import chosen_by_class, compilable
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.likelihood_sets import (
+    LikelihoodSets,
+    budget_at,
+    find_best_arms_at,
+)
 from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.round_robin import first_pulls
 from structured_bandits.policies.base import (
-    USERS_ALPHA,
     GivenRange,
     PaperPolicy,
     checked_cells,
@@ -32,17 +36,20 @@ from structured_bandits.policies.phases import (
     check_phase,
     copy_flags,
     find_best_arms,
+    forget_notes,
     keep_only,
     largest_gap,
     note_here,
+    notes_of,
     phase_target,
     top_up,
 )
 from structured_bandits.policies.reading import Reading, checked_reading
 from structured_bandits.protocol import Now, Seen
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.questions import Cells, candidate_arms, forget_history
+from structured_bandits.structures.questions import Cells, candidate_arms
 
+LIKELIHOOD_ALPHA = 0.5  # of the users' default on tables
 LOG_2 = math.log(2.0)
 SMALLEST_ETA, LARGEST_ETA = 1e-6, 1e6
 MOST_EXPONENT = 1e4  # periods of 2^52 pulls and more come long before
@@ -85,7 +92,7 @@ class ASAEState(NamedTuple):
 
 
 class _ASAE(NamedTuple):
-    widths: Intervals  # of a budget of 0
+    widths: Any  # intervals of a budget of 0, or likelihood sets
     cells: Cells
     alpha: float
     beta: float
@@ -101,13 +108,17 @@ class _ASAE(NamedTuple):
 
 @registered
 class ASAE(PaperPolicy, _ASAE):
-    """Run SAE again and again, in periods of n_0 = 2, n_{k+1} = n_k^(1 + eta) pulls, keeping all data.
+    """Play all arms in turn that are best in a fitting model, without a horizon.
 
-    So it needs no horizon. `reading` settles what the paper leaves open: "theory" (the default),
-    "figures", "pseudocode" or a `Reading`. The theorems have eta = 1, beta = 1 and alpha = 2
-    (logarithmic regret) or 5/2 (constant regret), with radii; the paper's experiments have eta = 0.1 and
-    0.01. `ASAE.paper` has alpha = 2 and radii; the defaults, alpha = 1/2 and KL intervals (see `SUCB`),
-    are for use.
+    With confidence="likelihood", the default on tables, each round has one pull of each arm that is best
+    in a model of {theta : log N - L_theta < alpha log(max(t, 1) + 1)}, the set of `SUCB`, after t pulls.
+    `beta`, `eta` and `reading` have no meaning then.
+
+    Otherwise it is the paper's Algorithm 2: SAE again and again, in periods of n_0 = 2, n_{k+1} =
+    n_k^(1 + eta) pulls, keeping all data. `reading` settles what the paper leaves open: "theory" (the
+    default), "figures", "pseudocode" or a `Reading`. The theorems have eta = 1, beta = 1 and alpha = 2
+    (logarithmic regret) or 5/2 (constant regret), with radii; the paper's experiments have eta = 0.1
+    and 0.01. `ASAE.paper` has alpha = 2 and radii; the defaults are for use.
     """
 
     asks = ("best_arms_in",)
@@ -117,7 +128,7 @@ class ASAE(PaperPolicy, _ASAE):
     def __new__(
         cls,
         structure: Structure,
-        alpha: float = USERS_ALPHA,
+        alpha: float | None = None,
         beta: float = 1.0,
         eta: float = 0.1,
         reading: str | Reading = "theory",
@@ -127,7 +138,12 @@ class ASAE(PaperPolicy, _ASAE):
     ) -> ASAE:
         """Check the parameters."""
         chosen = checked_reading(reading)
-        sets = checked_sets(structure, alpha, reward_range, sigma, confidence)
+        sets = checked_sets(structure, alpha, reward_range, sigma, confidence, LIKELIHOOD_ALPHA)
+        if sets.confidence == "likelihood" and (beta, eta, reading) != (1.0, 0.1, "theory"):
+            raise ParameterError(
+                f"beta={beta!r}, eta={eta!r}, reading={reading!r}: confidence='likelihood' has no "
+                "periods, so these have no meaning; leave them out, or take 'kl' or 'hoeffding'"
+            )
         policy = super().__new__(
             cls,
             sets.widths,
@@ -142,7 +158,8 @@ class ASAE(PaperPolicy, _ASAE):
             *sets.rewards,
         )
         policy.structure, policy.confidence = structure, sets.confidence
-        check_first_phase(policy, width_budget(policy.alpha, policy.sigma, LOG_2))
+        if sets.confidence != "likelihood":
+            check_first_phase(policy, width_budget(policy.alpha, policy.sigma, LOG_2))
         return policy
 
     @property
@@ -159,8 +176,10 @@ class ASAE(PaperPolicy, _ASAE):
         """Return the parameters as plain values."""
         return {**super().parameters(), "reading": "/".join(self.reading)}
 
-    def widths_at(self, state: ASAEState, t: int) -> Intervals:
+    def widths_at(self, state: ASAEState, t: int) -> Intervals | None:
         """Return the intervals of this period; of the first one before the start."""
+        if isinstance(self.widths, LikelihoodSets):
+            return None
         return widths_of(self, max(state.exponent[0], 1.0) * LOG_2)
 
     def active_arms(self, state: ASAEState, t: int) -> tuple[int, ...]:
@@ -183,12 +202,12 @@ class ASAE(PaperPolicy, _ASAE):
             all_present(arms),
             fresh_box(arms),
             np.zeros(arms, np.bool_),
-            self.cells.fresh_notes(),
+            notes_of(self.widths, self.cells),
         )
 
     def forget(self, state: ASAEState) -> None:
         """Clear what the cells noted for earlier plans."""
-        forget_history(self.cells, state.notes)
+        forget_notes(self.widths, self.cells, state.notes)
 
     def check_learned(self, state: ASAEState, t: int) -> None:
         """Raise a ValueError if this is no phase, or no period, of the policy."""
@@ -212,27 +231,45 @@ class ASAE(PaperPolicy, _ASAE):
             state.counted[arm] += seen.pulls[arm]
 
     def plan(self, state: ASAEState, now: Now, quota: Ints, rng: np.random.Generator) -> int:
-        """Plan the rest of the phase, up to the period's end if that cuts it."""
-        t = now.t
-        gap = largest_gap(self.bottom, self.top)
-        empty = 0
-        if state.exponent[0] == 0.0:
-            empty += open_period(self, state, t)
-        while True:
-            if self.truncate and t >= state.ends[0]:
-                empty += open_period(self, state, t)
-            budget = width_budget(self.alpha, self.sigma, state.exponent[0] * LOG_2)
-            target = phase_target(budget, self.beta, gap, state.phase[0])
-            note_here(state.active, state.presence)
-            if top_up(state.counted, state.presence.here, target, quota):
-                if self.truncate:
-                    first_pulls(quota, state.ends[0] - t, quota)
-                return empty
-            rebuild(self, state, budget)
-            empty += keep_only(state.active, state.found)
-            state.phase[0] += 1
-            if not self.truncate and t >= state.ends[0]:
-                empty += open_period(self, state, t)
+        """Plan the rest of the phase, up to the period's end if that cuts it; or a round."""
+        return plan_by_sets(self.widths, self, state, now.t, quota)
+
+
+def plan_round(widths: LikelihoodSets, policy: ASAE, state: ASAEState, t: int, quota: Ints) -> int:
+    """Plan a pull of each arm that is best in a model which the likelihood does not refute."""
+    budget = budget_at(policy.alpha, t)
+    anyone = find_best_arms_at(widths, state.data, budget, state.notes, state.found)
+    copy_flags(state.found if anyone else state.candidates, state.active)
+    note_here(state.active, state.presence)
+    for arm in range(len(quota)):
+        quota[arm] = 1 if state.presence.here[arm] else 0
+    return 0 if anyone else 1
+
+
+def plan_phase(widths: Intervals, policy: ASAE, state: ASAEState, t: int, quota: Ints) -> int:
+    """Plan the rest of the phase, up to the period's end if that cuts it."""
+    gap = largest_gap(policy.bottom, policy.top)
+    empty = 0
+    if state.exponent[0] == 0.0:
+        empty += open_period(policy, state, t)
+    while True:
+        if policy.truncate and t >= state.ends[0]:
+            empty += open_period(policy, state, t)
+        budget = width_budget(policy.alpha, policy.sigma, state.exponent[0] * LOG_2)
+        target = phase_target(budget, policy.beta, gap, state.phase[0])
+        note_here(state.active, state.presence)
+        if top_up(state.counted, state.presence.here, target, quota):
+            if policy.truncate:
+                first_pulls(quota, state.ends[0] - t, quota)
+            return empty
+        rebuild(policy, state, budget)
+        empty += keep_only(state.active, state.found)
+        state.phase[0] += 1
+        if not policy.truncate and t >= state.ends[0]:
+            empty += open_period(policy, state, t)
+
+
+plan_by_sets = chosen_by_class({LikelihoodSets: plan_round}, plan_phase)
 
 
 def _checked_eta(eta: float) -> float:

@@ -40,9 +40,11 @@ from structured_bandits.base.checks import (
 )
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.likelihood_sets import LikelihoodSets, likelihood_sets
 from structured_bandits.planning.confidence import Data, fresh_data, width_budget
 from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.policies.playing import add_outcome, plan_one, update_each
+from structured_bandits.policies.priors import checked_prior
 from structured_bandits.policies.refusal import refusal
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
@@ -224,25 +226,29 @@ class StructuredPolicy(Policy):
 class ConfidenceSetPolicy(Policy):
     """Mixin of the policies with confidence intervals of a chosen kind: `alpha` and `confidence`.
 
-    A subclass has the fields `widths` (of a budget of 0), `alpha`, `sigma`, `bottom` and `top`, and
-    `clock`, the word for what the logarithm in the widths is taken of.
+    A subclass has the fields `widths` (intervals of a budget of 0, or likelihood sets), `alpha`,
+    `sigma`, `bottom` and `top`, and `clock`, the word for what the logarithm is taken of.
     """
 
     absent_parameters: ClassVar[dict[str, Any]] = {"confidence": "hoeffding"}
     clock: ClassVar[str] = "t"
 
-    widths: Intervals
+    widths: Any
     alpha: float
     confidence: str
 
     def width(self) -> str:
         """Return the confidence interval in words, for tables."""
+        if isinstance(self.widths, LikelihoodSets):
+            return f"log N - L < {self.alpha:g} log {self.clock}"
         if isinstance(self.widths, Chernoff):
             return f"kl < {2.0 * self.alpha:g} log {self.clock} / T"
         return f"sqrt({width_budget(self.alpha, self.sigma, 1.0):g} log {self.clock} / T)"
 
-    def widths_at(self, state: Any, t: int) -> Intervals:
-        """Return the intervals of the next pull."""
+    def widths_at(self, state: Any, t: int) -> Intervals | None:
+        """Return the intervals of the next pull; None of likelihood sets, which have none."""
+        if isinstance(self.widths, LikelihoodSets):
+            return None
         return widths_of(self, math.log(t + 1))
 
 
@@ -308,36 +314,65 @@ class ConfidenceSets(NamedTuple):
     """The checked parameters of a policy's confidence sets."""
 
     confidence: str
-    widths: Hoeffding | Chernoff  # of a budget of 0
+    widths: Any  # intervals of a budget of 0, or likelihood sets
     alpha: float
     rewards: Rewards
 
 
 def checked_sets(
     structure: Any,
-    alpha: float,
+    alpha: float | None,
     reward_range: GivenRange,
     sigma: float | None,
     confidence: str | None,
+    likelihood_alpha: float | None = None,
 ) -> ConfidenceSets:
     """Return the confidence sets that a policy is given.
 
-    confidence=None stands for KL intervals; if a sigma is given, which KL intervals of rewards in a
-    range do not have, for Hoeffding radii.
+    confidence=None stands for likelihood sets on tables, if the policy has an alpha for them, else for
+    KL intervals; if a sigma is given, which both have not for rewards in a range, for Hoeffding radii.
+    alpha=None stands for that of the users' defaults.
     """
     rewards = checked_rewards(reward_range, sigma, structure)
+    bounded = math.isfinite(rewards.bottom)
     if confidence is None:
-        confidence = "kl" if sigma is None else "hoeffding"
-    widths = checked_widths(confidence, rewards)
-    return ConfidenceSets(confidence, widths, checked_scale("alpha", alpha), rewards)
+        listed = likelihood_alpha is not None and getattr(structure, "kind", "") == "finite"
+        sharp = "likelihood" if listed else "kl"
+        confidence = "hoeffding" if bounded and sigma is not None else sharp
+    if confidence == "likelihood" and likelihood_alpha is not None:
+        usual = likelihood_alpha
+        widths: Any = checked_likelihood_sets(structure, rewards)
+    else:
+        usual = USERS_ALPHA
+        widths = checked_widths(confidence, rewards, likelihood_alpha is not None)
+    scale = checked_scale("alpha", usual if alpha is None else alpha)
+    return ConfidenceSets(confidence, widths, scale, rewards)
 
 
-def checked_widths(confidence: Any, rewards: Rewards) -> Hoeffding | Chernoff:
+def checked_likelihood_sets(structure: Any, rewards: Rewards) -> LikelihoodSets:
+    """Return the likelihood sets of a table."""
+    if getattr(structure, "kind", "") != "finite":
+        raise ParameterError(
+            f"confidence='likelihood': needs a table of models, not structure={structure!r}; take 'kl'"
+        )
+    if math.isfinite(rewards.bottom) and rewards.sigma != (rewards.top - rewards.bottom) / 2.0:
+        raise ParameterError(
+            f"confidence='likelihood', sigma={rewards.sigma:g}: the likelihood of rewards in a range "
+            "has no sigma; leave sigma out, or take confidence='hoeffding'"
+        )
+    table = structure.cells.table
+    return likelihood_sets(table, checked_prior(structure.prior, len(table)), rewards)
+
+
+def checked_widths(
+    confidence: Any, rewards: Rewards, likelihood: bool = False
+) -> Hoeffding | Chernoff:
     """Return the kind of confidence intervals that a policy uses, with a budget of 0.
 
     `confidence` is "hoeffding" or "kl". Of Gaussian rewards the two are the same.
     """
-    checked_word("confidence", confidence, ("hoeffding", "kl"))
+    accepted = ("hoeffding", "kl", "likelihood") if likelihood else ("hoeffding", "kl")
+    checked_word("confidence", confidence, accepted)
     if confidence == "hoeffding" or not math.isfinite(rewards.bottom):
         return Hoeffding(0.0)
     width = rewards.top - rewards.bottom

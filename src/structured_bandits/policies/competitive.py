@@ -7,7 +7,7 @@ does, a sign that the structure is wrong, this is counted, and all arms may be p
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,8 @@ class CompetitivePolicy(ConfidenceSetPolicy, StructuredPolicy, ChoicePolicy):
 
     def competitive_arms(self, state: State, t: int) -> Competitive:
         """Return the arms that are best in some model that fits; all arms if none does."""
-        box, found = box_of(state.data, self.widths_at(state, t)), np.zeros(self.n_arms, np.bool_)
+        level: Any = self.widths_at(state, t)
+        box, found = box_of(state.data, level), np.zeros(self.n_arms, np.bool_)
         if self.cells.best_arms_in(box, found, self.cells.fresh_notes()):
             return Competitive(found, 0)
         return Competitive(np.ones(self.n_arms, np.bool_), 1)

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.compilable import chosen_by_class, compilable, do_nothing
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.likelihood_sets import LikelihoodSets, fresh_logs
 from structured_bandits.planning.confidence import Box, Data, write_box
 from structured_bandits.planning.intervals import Intervals
-from structured_bandits.structures.questions import Cells
+from structured_bandits.structures.questions import Cells, forget_history
 
 MOST_PULLS = 1 << 52  # more than any horizon; sums over two thousand arms still fit 64 bits
 MOST_PHASES = 1000  # the smallest budget grows from 1e-300 to 2^52 in fewer
@@ -129,9 +130,30 @@ def copy_flags(source: Flags, target: Flags) -> None:
         target[arm] = source[arm]
 
 
-def check_phase(phase: int, active: Flags, candidates: Flags) -> None:
+def box_notes(widths: Intervals, cells: Cells) -> Any:
+    """Return what the cells note of a box."""
+    return cells.fresh_notes()
+
+
+def likelihood_notes(widths: LikelihoodSets, cells: Cells) -> Floats:
+    """Return memory for the log-likelihoods of all models."""
+    return fresh_logs(widths)
+
+
+notes_of = chosen_by_class({LikelihoodSets: likelihood_notes}, box_notes)
+
+
+def forget_box(widths: Intervals, cells: Cells, notes: Any) -> None:
+    """Clear what the cells noted for earlier plans."""
+    forget_history(cells, notes)
+
+
+forget_notes = chosen_by_class({LikelihoodSets: do_nothing}, forget_box)
+
+
+def check_phase(phase: int, active: Flags, candidates: Flags, most: int = MOST_PHASES) -> None:
     """Raise a ValueError if this is no phase, or these are no arms that may be active in one."""
-    if not 0 <= phase <= MOST_PHASES:
+    if not 0 <= phase <= most:
         raise ValueError(f"phase {phase}")
     if not active.any() or (active & ~candidates).any():
         raise ValueError("active arms that are best in no model, or none")

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structured_bandits.arrays import Flags
-from structured_bandits.planning.confidence import box_of
+from structured_bandits.compilable import chosen_by_class
+from structured_bandits.inference.likelihood_sets import (
+    NO_MODEL,
+    LikelihoodSets,
+    budget_at,
+    find_best_arms_at,
+    fresh_logs,
+    most_optimistic,
+    write_log_likelihoods,
+)
+from structured_bandits.planning.confidence import Data, box_of
 from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.leads import highest_index
+from structured_bandits.planning.leads import highest_index, least_pulled
 from structured_bandits.policies.base import (
-    USERS_ALPHA,
     ChoicePolicy,
     GivenRange,
     PaperPolicy,
@@ -29,9 +38,11 @@ from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import Cells, candidate_arms
 from structured_bandits.structures.shared_ties import least_pulled_tie
 
+LIKELIHOOD_ALPHA = 0.5  # of the users' default on tables
+
 
 class _SUCB(NamedTuple):
-    widths: Intervals  # of a budget of 0
+    widths: Any  # intervals of a budget of 0, or likelihood sets
     cells: Cells
     candidates: Flags  # arms that are best in some model
     alpha: float
@@ -44,16 +55,19 @@ class _SUCB(NamedTuple):
 class SUCB(PaperPolicy, ChoicePolicy, _SUCB):
     """Play the best arm of the most optimistic model that fits the data (structured UCB).
 
-    The set is {theta : |mean_i - mu_i(theta)| < 2 sigma sqrt(alpha log t / T_i) for all pulled i}, or,
-    with confidence="kl", {theta : T_i kl(mean_i, mu_i(theta)) < 2 alpha log t for all pulled i}, which
-    is smaller and as safe for rewards in a range, and much smaller where means are close to 0 or 1. The
-    most optimistic model is the one with the highest best mean; if two are equal, the lowest arm is
-    played, or the least pulled where polytopes fix the best mean, and not its arm (docs/mathematics.md
-    2.4). If no model fits, this is counted as an empty set, and the arm with the highest UCB index
-    among those that are best in some model is played (errata, I-15).
+    With confidence="likelihood", the default on tables, the set is {theta : log N - L_theta <
+    alpha log(max(t, 1) + 1)}, where L is the log-likelihood of all rewards and N the mean of the models'
+    likelihoods by their prior. With "hoeffding" it is {theta : |mean_i - mu_i(theta)| < 2 sigma
+    sqrt(alpha log t / T_i) for all pulled i}, with "kl" {theta : T_i kl(mean_i, mu_i(theta)) < 2 alpha
+    log t for all pulled i}, which is smaller and as safe for rewards in a range. The most optimistic
+    model is the one with the highest best mean; if two are equal, the lowest arm is played, or the least
+    pulled where polytopes fix the best mean, and not its arm (docs/mathematics.md 2.4). If no model
+    fits, this is counted as an empty set, and the arm with the highest UCB index among those that are
+    best in some model is played (errata, I-15), of likelihood sets the least pulled of these.
 
-    The defaults, alpha = 1/2 and KL intervals, are for use, outside the theorems. `SUCB.paper` has those
-    of the paper's experiments. The paper's own parameter is twice our alpha (docs/concepts.md).
+    The defaults are for use, outside the theorems: alpha = ALPHA for likelihood sets, else 1/2 with KL
+    intervals. `SUCB.paper` is the rule of the paper's experiments. The paper's own parameter is twice
+    our alpha (docs/concepts.md).
     """
 
     asks = ("choose", "certain_length", "empty_length", "best_arms_in")
@@ -61,13 +75,13 @@ class SUCB(PaperPolicy, ChoicePolicy, _SUCB):
     def __new__(
         cls,
         structure: Structure,
-        alpha: float = USERS_ALPHA,
+        alpha: float | None = None,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
         confidence: str | None = None,
     ) -> SUCB:
         """Check the parameters."""
-        sets = checked_sets(structure, alpha, reward_range, sigma, confidence)
+        sets = checked_sets(structure, alpha, reward_range, sigma, confidence, LIKELIHOOD_ALPHA)
         cells = checked_cells(cls, structure)
         candidates = candidate_arms(cells)
         policy = super().__new__(cls, sets.widths, cells, candidates, sets.alpha, *sets.rewards)
@@ -76,8 +90,15 @@ class SUCB(PaperPolicy, ChoicePolicy, _SUCB):
 
     def active_arms(self, state: State, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model that fits; all candidates if none does."""
-        box, found = box_of(state.data, self.widths_at(state, t)), np.zeros(self.n_arms, np.bool_)
-        alive = self.cells.best_arms_in(box, found, self.cells.fresh_notes())
+        found = np.zeros(self.n_arms, np.bool_)
+        level = self.widths_at(state, t)
+        if level is None:
+            sets: Any = self.widths
+            budget = budget_at(self.alpha, t)
+            alive = find_best_arms_at(sets, state.data, budget, fresh_logs(sets), found)
+        else:
+            box = box_of(state.data, level)
+            alive = self.cells.best_arms_in(box, found, self.cells.fresh_notes())
         return flagged(found if alive else self.candidates)
 
     def init(self) -> State:
@@ -86,9 +107,27 @@ class SUCB(PaperPolicy, ChoicePolicy, _SUCB):
 
     def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
         """Return the best arm of the most optimistic model that fits."""
-        level = widths_of(self, math.log(now.t + 1))
-        box, notes = box_of(state.data, level), self.cells.fresh_notes()
-        arm = self.cells.optimistic_arm(box, notes)
-        if arm < 0:
-            return Choice(highest_index(state.data, level, self.candidates).arm, 1)
-        return Choice(least_pulled_tie(self.cells, arm, state.data.pulls, box, notes), 0)
+        return optimistic_choice(self.widths, self, state.data, now.t)
+
+
+def in_box(widths: Intervals, policy: SUCB, data: Data, t: int) -> Choice:
+    """Choose among the models with means in the intervals of all arms."""
+    level = widths_of(policy, math.log(t + 1))
+    box, notes = box_of(data, level), policy.cells.fresh_notes()
+    arm = policy.cells.optimistic_arm(box, notes)
+    if arm < 0:
+        return Choice(highest_index(data, level, policy.candidates).arm, 1)
+    return Choice(least_pulled_tie(policy.cells, arm, data.pulls, box, notes), 0)
+
+
+def in_likelihoods(widths: LikelihoodSets, policy: SUCB, data: Data, t: int) -> Choice:
+    """Choose among the models that the likelihood does not refute."""
+    logs = fresh_logs(widths)
+    total = write_log_likelihoods(widths, data, logs)
+    model = most_optimistic(widths, logs, total - budget_at(policy.alpha, t))
+    if model == NO_MODEL:  # rewards that are impossible in all of them
+        return Choice(least_pulled(data.pulls, policy.candidates), 1)
+    return Choice(widths.best[model], 0)
+
+
+optimistic_choice = chosen_by_class({LikelihoodSets: in_likelihoods}, in_box)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,13 +12,14 @@ from structured_bandits.arrays import Floats
 from structured_bandits.base.extras import needs
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.likelihood import FLOOR
+from structured_bandits.inference.likelihood_sets import LikelihoodSets
 from structured_bandits.planning.confidence import width_budget
 from structured_bandits.planning.intervals import Chernoff
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.base import GivenRange, Policy
 from structured_bandits.policies.isae import ISAE
 from structured_bandits.policies.phases import largest_gap
-from structured_bandits.policies.rivals import told
+from structured_bandits.policies.rivals import told as told_by
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.protocol import PolicyLike
@@ -121,6 +122,8 @@ def theorem_policies(
 
 def upper_bounds(truth: Truth, horizon: int, name: str, policy: PolicyLike) -> list[Bound]:
     """Return the upper bounds that the theory has for a policy."""
+    if isinstance(getattr(policy, "widths", None), LikelihoodSets):
+        return [_likelihood_sets(truth, horizon, name, policy)]
     if isinstance(policy, SUCB):
         return [_sucb(truth, horizon, name, policy)]
     if isinstance(policy, SAE):
@@ -278,28 +281,81 @@ def _asae_checks(truth: Truth, policy: ASAE, hard: dict[int, float], alpha: floa
     ]
 
 
-def _isae(truth: Truth, horizon: int, name: str, policy: ISAE) -> Bound:
-    """The theorem on the threshold rule (docs/mathematics.md 2.22); for the value rule a part of it."""
+class _Coins(NamedTuple):
+    """A table whose rewards count as coins, and the truth in it."""
+
+    others: Floats  # the means of the models that differ from the truth, scaled to [0, 1]
+    true: Floats
+    log_prior: float  # of the truth
+    checks: list[Check]
+
+
+def _coins(truth: Truth, policy: Any, table: Floats, log_prior: Floats) -> _Coins:
+    """Return what the bounds by likelihoods need, and whether they hold."""
     width = policy.top - policy.bottom
     bounded = math.isfinite(width)
-    scale = width if bounded else 1.0
-    low = policy.bottom if bounded else 0.0
-    shares, true = (policy.models.means - low) / scale, (truth.means - low) / scale
-    same = (policy.models.means == truth.means).all(axis=1)
+    scale, low = (width, policy.bottom) if bounded else (1.0, 0.0)
+    shares, true = (table - low) / scale, (truth.means - low) / scale
+    same = (table == truth.means).all(axis=1)
     outside = ((shares < FLOOR) | (shares > 1.0 - FLOOR)).any()
     checks = [
         (bounded, "the proof is for rewards in a range"),
         (bool(same.any()), "the truth is not a row of the table"),
-        (not bounded or not outside, f"means of 0 or 1, or within {FLOOR:g} of these"),
+        (not bounded or not bool(outside), f"means of 0 or 1, or within {FLOOR:g} of these"),
     ]
+    weight = float(np.exp(log_prior[same]).sum())
+    return _Coins(shares[~same], true, math.log(weight) if weight else -math.inf, checks)
+
+
+def _likelihood_sets(truth: Truth, horizon: int, name: str, policy: Any) -> Bound:
+    """The theorem on SAE with a look after each round (docs/mathematics.md 4.6)."""
+    if not isinstance(policy, SAE) or not policy.by_round:
+        none = "of likelihood sets the library has a bound for SAE with looks='round' alone"
+        return Bound("none", name, "upper", math.nan, [(False, none)])
+    title = "SAE, likelihood sets (4.6)"
+    table: Any = policy.structure.cells
+    coins = _coins(truth, policy, table.table, policy.widths.log_prior)
+    n = policy.horizon
+    checks = [
+        *coins.checks,
+        (horizon <= n, f"horizon={horizon}: the policy was built for {n}"),
+    ]
+    if not all(holds for holds, _ in coins.checks):
+        return Bound(title, name, "upper", math.inf, checks)
+    budget = policy.alpha * math.log(max(n, 2)) - coins.log_prior
+    best = int(coins.true.argmax())
+    value = float(truth.gaps.max()) * n ** (1.0 - policy.alpha)
+    value += sum(float(truth.gaps[arm]) for arm in truth.costly_arms)
+    for other in coins.others:
+        arm = int(other.argmax())
+        told, step, affinity = _told(coins.true, other)
+        if truth.gaps[arm] > 0.0:
+            passed = 1.0 / (1.0 - affinity[arm] * affinity[best])
+            rounds = (budget + step.sum()) / (told[arm] + told[best]) + passed
+            value += float(truth.gaps[arm]) * float(rounds)
+    return Bound(title, name, "upper", value, checks)
+
+
+def _told(true: Floats, other: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return divergence, largest step of the log-likelihood and affinity of coins, arm by arm."""
+    ones, zeros = np.log(true / other), np.log((1.0 - true) / (1.0 - other))
+    told = true * ones + (1.0 - true) * zeros
+    affinity = np.sqrt(true * other) + np.sqrt((1.0 - true) * (1.0 - other))
+    return told, np.maximum(ones, zeros), affinity
+
+
+def _isae(truth: Truth, horizon: int, name: str, policy: ISAE) -> Bound:
+    """The theorem on the threshold rule (docs/mathematics.md 2.22); for the value rule a part of it."""
+    others, true, log_prior, checks = _coins(
+        truth, policy, policy.models.means, policy.models.log_prior
+    )
     if not all(holds for holds, _ in checks):
         return Bound("ISAE (2.22)", name, "upper", math.inf, checks)
-    log_prior = math.log(float(np.exp(policy.models.log_prior[same]).sum()))
     if policy.numbers.by_value:
         part = _isae_staying(policy, horizon, log_prior)
         said = "of pulls of the leader's arm that are not worth a test alone; the rest is O(log n)"
         return Bound("ISAE, value rule (2.22)", name, "upper", part, [*checks, (False, said)])
-    value = float(truth.gaps.max()) * _isae_pulls(policy, shares[~same], true, horizon, log_prior)
+    value = float(truth.gaps.max()) * _isae_pulls(policy, others, true, horizon, log_prior)
     return Bound("ISAE, threshold (2.22)", name, "upper", value, checks)
 
 
@@ -313,11 +369,9 @@ def _isae_pulls(
     pulls, masked = 0.0, False
     for other in others:
         telling = other != true
-        p, q = true[telling], other[telling]
-        ones, zeros = np.log(p / q), np.log((1.0 - p) / (1.0 - q))
-        least, step = (p * ones + (1.0 - p) * zeros).min(), np.maximum(ones, zeros).max()
-        passed = 1.0 / (1.0 - (np.sqrt(p * q) + np.sqrt((1.0 - p) * (1.0 - q))).max())
-        pulls += (budget + step) / least + passed
+        told, step, affinity = _told(true[telling], other[telling])
+        passed = 1.0 / (1.0 - affinity.max())
+        pulls += (budget + step.max()) / told.min() + passed
         wrong = (other == other.max()) & (true < best)
         if (wrong & ~telling).any():
             masked = True
@@ -333,7 +387,7 @@ def _isae_staying(policy: ISAE, horizon: int, log_prior: float) -> float:
     for leader, best in enumerate(models.best.tolist()):
         costs = np.zeros(models.gaps.shape[1])
         for rival in np.flatnonzero(models.gaps[:, best] > 0.0).tolist():
-            each = [told(models, arm, leader, rival) for arm in range(len(costs))]
+            each = [told_by(models, arm, leader, rival) for arm in range(len(costs))]
             each[best] = 0.0
             arm = int(np.argmax(each))
             costs[arm] = max(costs[arm], 1.0 / each[arm] if each[arm] > 0.0 else math.inf)
