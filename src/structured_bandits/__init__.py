@@ -24,6 +24,7 @@ from structured_bandits.errors import (
 )
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.base import fresh_state
+from structured_bandits.policies.best_arm import BestArm
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.ids import IDS
@@ -85,9 +86,11 @@ if TYPE_CHECKING:  # what LATER says, for tools that read types
     from structured_bandits.agents.logs import Learned
     from structured_bandits.experiments.sweeps.loaded import Sweep, load_sweep
     from structured_bandits.experiments.sweeps.sweep import sweep
+    from structured_bandits.inference.certificate import Certificate
     from structured_bandits.inference.misfit.report import Misfit
     from structured_bandits.service.client.decision import RemoteDecision
     from structured_bandits.service.client.remote_agent import RemoteAgent
+    from structured_bandits.simulation.identify import Identification, identify
     from structured_bandits.theory.analysis import Analysis, analyse
     from structured_bandits.theory.overview import Overview, overview
 
@@ -109,6 +112,9 @@ LATER = {  # what a simulation does without: a third of the time that the packag
     "RemoteAgent": "service.client.remote_agent",
     "RemoteDecision": "service.client.decision",
     "Misfit": "inference.misfit.report",
+    "Certificate": "inference.certificate",
+    "identify": "simulation.identify",
+    "Identification": "simulation.identify",
     "Analysis": "theory.analysis",
     "analyse": "theory.analysis",
     "Overview": "theory.overview",
@@ -154,7 +160,9 @@ __all__ = [
     "Agent",
     "Analysis",
     "Bernoulli",
+    "BestArm",
     "Bounded",
+    "Certificate",
     "Choice",
     "Constraint",
     "CurveStructure",
@@ -168,6 +176,7 @@ __all__ = [
     "GreedyMLE",
     "Guarded",
     "HorizonWarning",
+    "Identification",
     "ImprovedUCB",
     "Learned",
     "LikelyModel",
@@ -204,6 +213,7 @@ __all__ = [
     "candidates",
     "concave",
     "fresh_state",
+    "identify",
     "intersection",
     "known_best_mean",
     "linear",

@@ -68,6 +68,7 @@ from structured_bandits.errors import (
     RewardError,
     warn_user,
 )
+from structured_bandits.inference.certificate import Certificate, certificate_of
 from structured_bandits.inference.misfit.report import Misfit
 from structured_bandits.inference.misfit.schedule import watching_of
 from structured_bandits.planning.confidence import Data
@@ -511,6 +512,31 @@ class Agent:
         tested again and again.
         """
         return self._suspicion.misfit()
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """Which arm is best, and how sure that is, at any time and for any policy.
+
+        Rewards count as in `misfit`: in the order in which their pulls were asked for, up to the oldest
+        that is still out. None if the policy declares neither a range of rewards nor a sigma.
+
+        >>> import structured_bandits as sb
+        >>> structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"])
+        >>> agent = sb.Agent(sb.ModelTS(structure))
+        >>> agent.learn(pulls=[8, 3], sums=[7, 1])
+        >>> print(agent.certificate)
+        If one of the models is right: 'tea' is best, with an error of at most 0.00021.
+        By the rewards of the arms alone: 'tea' is best, but that is not certain yet.
+        """
+        rewards = rewards_of(self.policy)
+        if rewards is None:
+            return None
+        pulls, sums, _ = self._settled
+        unknown = np.isnan(sums)
+        data = Data(np.where(unknown, 0, pulls), np.where(unknown, 0.0, sums))
+        structure = getattr(self.policy, "structure", None)
+        prior = getattr(self.policy, "model_prior", None)
+        return certificate_of(structure, self._names, rewards, data, prior)
 
     @property
     def log_e_value(self) -> float:

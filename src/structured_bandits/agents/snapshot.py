@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 VERSION = 3
 MARK = "structured_bandits_agent"
-#: Decisions since the oldest that is out of which nothing is kept: cancelled ones, or told together. Each
+#: Decisions since the oldest that is out of which nothing is kept: cancelled, or told together. Each
 #: takes memory (`WaitingResults`), and a damaged number must not take all of it.
 MOST_UNKNOWN = 10_000_000
 COUNTERS = ("plans", "next_id", "extra", "empty")

@@ -2,6 +2,7 @@
 
 from structured_bandits.lookahead import (
     asae,
+    best_arm,
     greedy_mle,
     guarded,
     ids,
@@ -30,6 +31,7 @@ from structured_bandits.lookahead.base import (
     resumed_work,
 )
 from structured_bandits.policies.asae import ASAE
+from structured_bandits.policies.best_arm import BestArm
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.guarded import Guarded, GuardedChoices
 from structured_bandits.policies.ids import IDS
@@ -53,6 +55,7 @@ __all__ = ["Lookahead", "plan_certain", "register", "resumed_work"]
 
 OF_THE_LIBRARY = {
     ASAE: asae,
+    BestArm: best_arm,
     GreedyMLE: greedy_mle,
     IDS: ids,
     IMED: imed,

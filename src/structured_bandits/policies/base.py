@@ -41,10 +41,10 @@ from structured_bandits.base.checks import (
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.likelihood_sets import LikelihoodSets, likelihood_sets
+from structured_bandits.inference.priors import checked_prior
 from structured_bandits.planning.confidence import Data, fresh_data, width_budget
 from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.policies.playing import add_outcome, plan_one, update_each
-from structured_bandits.policies.priors import checked_prior
 from structured_bandits.policies.refusal import refusal
 from structured_bandits.protocol import Now, Outcome, Seen
 from structured_bandits.records import Record
@@ -351,7 +351,7 @@ def checked_sets(
 
 def checked_likelihood_sets(structure: Any, rewards: Rewards) -> LikelihoodSets:
     """Return the likelihood sets of a table."""
-    if getattr(structure, "kind", "") != "finite":
+    if not isinstance(structure, Structure) or not hasattr(structure.cells, "table"):
         raise ParameterError(
             f"confidence='likelihood': needs a table of models, not structure={structure!r}; take 'kl'"
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from structured_bandits.arrays import Ints
 from structured_bandits.base.checks import checked_at_least, checked_probability
-from structured_bandits.compilable import chosen_by_class, compilable
+from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.misfit.build import misfit_test
 from structured_bandits.inference.misfit.e_value import LookMemory, MisfitTest, fresh_look_memory
@@ -256,6 +256,10 @@ class Guarded(Policy, _Guarded):
         """Take in results as they come; for the e-value they count when they are settled."""
         take_in_results(self, state, seen)
 
+    def moment(self, state: GuardState) -> int:
+        """Return the pulls after which the alarm rang, NOT_RUNG if it has not."""
+        return int(state.rung[0])
+
     def settle(self, state: GuardState, seen: Seen) -> bool:
         """Count results for the e-value, in the order in which they were asked for.
 
@@ -426,19 +430,3 @@ def ring_if_due(guard: Any, state: GuardState) -> None:
     if state.watching.largest[0] >= guard.alarm:
         state.rung[0] = state.watching.times[0]
         observe(guard.fallback, state.fallback, state.heard)
-
-
-@compilable
-def rung_after(policy: Any, state: Any) -> int:
-    """Return after how many pulls the alarm of a guard rang, NOT_RUNG if it has not."""
-    return int(state.rung[0])
-
-
-@compilable
-def never_rung(policy: Any, state: Any) -> int:
-    """Policies without a guard have no alarm."""
-    return NOT_RUNG
-
-
-#: Return after how many pulls the alarm of a policy rang, NOT_RUNG if it has not or has none.
-alarm_of = chosen_by_class({Guarded: rung_after, GuardedChoices: rung_after}, never_rung)

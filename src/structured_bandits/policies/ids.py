@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.compilable import compilable
+from structured_bandits.inference.priors import believed_prior, checked_prior, plain_prior
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.information_ratio import NO_ARM, Mixture, least_ratio
 from structured_bandits.policies.base import (
@@ -29,7 +30,6 @@ from structured_bandits.policies.best_arm_belief import (
     write_belief,
     write_information,
 )
-from structured_bandits.policies.priors import believed_prior, checked_prior, plain_prior
 from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 

@@ -11,6 +11,7 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_above, checked_at_least, checked_word
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.priors import believed_prior, checked_prior, plain_prior
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.policies.base import (
     ChoicePolicy,
@@ -20,7 +21,6 @@ from structured_bandits.policies.base import (
     checked_rewards,
     registered,
 )
-from structured_bandits.policies.priors import believed_prior, checked_prior, plain_prior
 from structured_bandits.policies.rivals import (
     Expectations,
     ModelTable,

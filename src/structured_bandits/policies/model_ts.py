@@ -8,6 +8,7 @@ import numpy as np
 
 from structured_bandits.base.checks import checked_above
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.priors import believed_prior, plain_prior
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.thinning import UNKNOWN
@@ -21,7 +22,6 @@ from structured_bandits.policies.base import (
 )
 from structured_bandits.policies.playing import add_outcome
 from structured_bandits.policies.posteriors import sampling_of
-from structured_bandits.policies.priors import believed_prior, plain_prior
 from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 

@@ -66,3 +66,13 @@ observe: Callable[[Any, Any, Seen], None] = chosen(
 )
 #: `expect(policy, state, pulls)`: hear how many pulls of each arm have rewards that are out.
 expect: Callable[[Any, Any, Ints], None] = chosen(lambda kind: getattr(kind, "expect", do_nothing))
+
+
+def no_moment(policy: Any, state: Any) -> int:
+    """Return 0: nothing happens once."""
+    return 0
+
+
+#: `moment_of(policy, state)`: the pulls after which what happens once in a policy has happened, 0 if it
+#: has not: the alarm of a guard, or that `BestArm` is certain.
+moment_of: Callable[[Any, Any], int] = chosen(lambda kind: getattr(kind, "moment", no_moment))

@@ -11,11 +11,11 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.likelihood import FLOOR, evidence_of
+from structured_bandits.inference.priors import checked_prior
 from structured_bandits.planning.curve_plans import CurveSampling
 from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.posterior_plans import TableSampling
 from structured_bandits.planning.product_posterior import Group, ProductSampling
-from structured_bandits.policies.priors import checked_prior
 from structured_bandits.structures.questions import ModelLines
 from structured_bandits.structures.reward_ranges import Rewards
 

@@ -11,6 +11,7 @@ from structured_bandits.base.checks import checked_at_least, numbers
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.likelihood import FLOOR, evidence_of
+from structured_bandits.inference.priors import believed_prior, checked_prior, plain_prior
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.rising import log_rising
 from structured_bandits.planning.weights import Heaviest, write_weights
@@ -23,7 +24,6 @@ from structured_bandits.policies.base import (
     registered,
 )
 from structured_bandits.policies.playing import add_outcome
-from structured_bandits.policies.priors import believed_prior, checked_prior, plain_prior
 from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.records import Record
 from structured_bandits.structures.base import Structure

@@ -42,8 +42,8 @@ from structured_bandits.planning.corners import ConvexCondition
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.lookahead import LooksAhead
 from structured_bandits.planning.posterior_draws import Sampling
-from structured_bandits.policies.guarded import alarm_of
 from structured_bandits.policies.guides import Guide
+from structured_bandits.policies.playing import moment_of
 from structured_bandits.protocol import (
     CountingWorld,
     InOrder,
@@ -355,7 +355,7 @@ def foreign_runs(policy: Any, game: Game, starts: RunStarts, runs: Runs) -> None
                 f"{_cause(str(error))}; simulate with engine='python', or see docs/add-a-policy.md, "
                 f"'Rules for compiled code'. Numba says: {error}"
             ) from None
-        runs.alarms[place] = alarm_of(policy, state)
+        runs.alarms[place] = moment_of(policy, state)
 
 
 def _cause(said: str) -> str:

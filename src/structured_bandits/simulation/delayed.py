@@ -21,9 +21,9 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen, compilable, do_nothing
 from structured_bandits.lookahead.base import Work, drawn_pull, memory, note_each, planning_of
-from structured_bandits.policies.guarded import Guarded, alarm_of
+from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.phases import MOST_PULLS
-from structured_bandits.policies.playing import chooses, expect, observe
+from structured_bandits.policies.playing import chooses, expect, moment_of, observe
 from structured_bandits.protocol import LateWorld, Now, PolicyLike, Seen
 from structured_bandits.simulation.copies import copied
 from structured_bandits.simulation.desk import (
@@ -81,7 +81,7 @@ def run_late(
     spare = Spare(policy.init(), memory(policy, game.tables))
     desk = fresh_desk(world.means, spare, work, game.horizon)
     plans, empty = serve(policy, state, game, record, desk)
-    return plans, empty, alarm_of(policy, state)
+    return plans, empty, moment_of(policy, state)
 
 
 def serve(policy: Any, *run: Any) -> tuple[int, int]:

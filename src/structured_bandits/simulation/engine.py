@@ -32,8 +32,7 @@ from structured_bandits.lookahead.base import (
 )
 from structured_bandits.planning.round_robin import first_pulls, write_order
 from structured_bandits.planning.streaks import Streak, certain_streak
-from structured_bandits.policies.guarded import alarm_of
-from structured_bandits.policies.playing import chooses, observe, update
+from structured_bandits.policies.playing import chooses, moment_of, observe, update
 from structured_bandits.protocol import (
     CountingWorld,
     Now,
@@ -91,7 +90,7 @@ def run_at_once(
     state = policy.init()
     work = Work(game.tables, memory(policy, game.tables))
     plans, empty = play(policy, state, game, record, fresh_table(world.means, work))
-    return plans, empty, alarm_of(policy, state)
+    return plans, empty, moment_of(policy, state)
 
 
 #: Play one run in a world: by the rule for rewards that are out if its rewards come late.

@@ -52,7 +52,8 @@ class Result:
     sums: dict[str, Floats] = field(default_factory=dict)  # runs x arms: of the rewards
     #: Of each run the e-value against the policy's structure at its end; nan where there is none.
     e_values: dict[str, Floats] = field(default_factory=dict)
-    #: Of each run after how many pulls the alarm of a `Guarded` policy rang; 0 if it did not.
+    #: Of each run after how many pulls the alarm of a `Guarded` policy rang, or `BestArm` was certain;
+    #: 0 if that did not happen.
     alarms: dict[str, Ints] = field(default_factory=dict)
     out: dict[str, Ints] = field(default_factory=dict)  # runs x checkpoints: rewards that are late
 
