@@ -46,6 +46,7 @@ BLIND, SETS, MODELS = (
 )
 COLOURS = {BLIND: "#8a8a8a", SETS: styles.COLOURS[0], MODELS: styles.COLOURS[1]}
 KL = {"confidence": "kl"}
+LIKELY = {"confidence": "likelihood"}
 SHARP = {"confidence": "kl", "alpha": 0.5}
 #: By group: what the picture calls a policy, and how an experiment file describes it.
 SPECS: dict[str, dict[str, dict[str, Any]]] = {
@@ -60,13 +61,16 @@ SPECS: dict[str, dict[str, dict[str, Any]]] = {
         "ThompsonSampling": {"kind": "ThompsonSampling"},
     },
     SETS: {
-        "SUCB": {"kind": "SUCB"},
+        "SUCB, paper": {"kind": "SUCB"},
+        "SUCB likelihood": {"kind": "SUCB", **LIKELY, "alpha": 0.5},
         "SUCB kl": {"kind": "SUCB", **KL},
         "SUCB kl, alpha ½": {"kind": "SUCB", **SHARP},
-        "SAE": {"kind": "SAE"},
+        "SAE, paper": {"kind": "SAE"},
+        "SAE likelihood": {"kind": "SAE", **LIKELY, "alpha": 1.0},
         "SAE kl": {"kind": "SAE", **KL},
         "SAE kl, alpha ½": {"kind": "SAE", **SHARP},
-        "ASAE": {"kind": "ASAE"},
+        "ASAE, paper": {"kind": "ASAE"},
+        "ASAE likelihood": {"kind": "ASAE", **LIKELY, "alpha": 0.5},
         "ASAE kl": {"kind": "ASAE", **KL},
         "UCBC": {"kind": "UCBC"},
         "UCBC kl": {"kind": "UCBC", **KL},
@@ -80,6 +84,8 @@ SPECS: dict[str, dict[str, dict[str, Any]]] = {
         "ModelTS": {"kind": "ModelTS"},
         "UncertainModelTS": {"kind": "UncertainModelTS"},
         "IDS": {"kind": "IDS"},
+        "ISAE": {"kind": "ISAE"},
+        "BestArm": {"kind": "BestArm", "level": 0.01},
         "OSSB": {"kind": "OSSB"},
     },
 }

@@ -63,7 +63,8 @@ class Certificate(NamedTuple):
         if self.given_models is None:
             return said
         table = self.given_models
-        return f"If one of the models is right: {table.name!r} is best, {error_text(table.error)}.\n{said}"
+        given = f"If one of the models is right: {table.name!r} is best, {error_text(table.error)}."
+        return f"{given}\n{said}"
 
 
 def error_text(error: float) -> str:

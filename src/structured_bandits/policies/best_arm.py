@@ -9,6 +9,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_at_least, checked_probability
+from structured_bandits.base.families import kl_bernoulli, kl_gaussian
 from structured_bandits.compilable import compilable
 from structured_bandits.inference.likelihood_sets import (
     LikelihoodSets,
@@ -144,17 +145,9 @@ class Lead(NamedTuple):
 def divergences(table: Floats, rewards: Rewards) -> Floats:
     """Return d(h_k, g_k) in nats for models h and g and arms k (models x models x arms)."""
     if not math.isfinite(rewards.bottom):
-        steps = (table[:, None] - table[None]) / rewards.sigma
-        return 0.5 * steps * steps
+        return kl_gaussian(table[:, None], table[None], rewards.sigma)
     shares = ((table - rewards.bottom) / (rewards.top - rewards.bottom)).clip(0.0, 1.0)
-    mine, others = np.broadcast_arrays(shares[:, None], shares[None])
-    return binary_divergence(mine, others) + binary_divergence(1.0 - mine, 1.0 - others)
-
-
-def binary_divergence(p: Floats, q: Floats) -> Floats:
-    """Return p log(p / q), 0 for p = 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(p == 0.0, 0.0, p * np.log(p / q))
+    return kl_bernoulli(shares[:, None], shares[None])
 
 
 @compilable

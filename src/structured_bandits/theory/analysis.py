@@ -22,6 +22,7 @@ from structured_bandits.structures.questions import Model, Nearest
 from structured_bandits.theory.classes import Classes, classify
 from structured_bandits.theory.elimination import Elimination, eliminate
 from structured_bandits.theory.graves_lai import LowerBound, cheapest_allocation
+from structured_bandits.theory.identification import CharacteristicTime, characteristic_time
 from structured_bandits.theory.linear_arms import cone_allocation
 from structured_bandits.theory.overview import Overview, overview
 from structured_bandits.theory.truth import truth_of
@@ -232,6 +233,27 @@ class Analysis:
             raise ParameterError(f"method='cone': it is for 'gaussian', not for {family!r}")
         low, high = ends or self.structure.range_of_rewards
         return cone_allocation(self._record, 0.5 * (high - low) if sigma is None else sigma)
+
+    def identification(
+        self,
+        family: str = "bernoulli",
+        sigma: float | None = None,
+        reward_range: tuple[float, float] | None = None,
+    ) -> CharacteristicTime:
+        """Return how many pulls it takes to be certain of the best arm, for a true model of a table.
+
+        `time` is the characteristic time T* (Garivier and Kaufmann), `proportions` are the shares w* of
+        the pulls that tell most; `least_pulls(level)` is the lower bound for policies that are wrong
+        with at most this probability. The arguments are those of `lower_bound`.
+
+        >>> from structured_bandits import FiniteStructure, analyse
+        >>> found = analyse(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), 0).identification()
+        >>> round(found.time, 3), found.proportions.tolist(), round(found.least_pulls(0.05), 2)
+        (1.202, [1.0, 0.0], 3.19)
+        """
+        self._need_inside("the characteristic time")
+        ends = None if reward_range is None else checked_range("reward_range", reward_range)
+        return characteristic_time(self._record, family, sigma, ends)
 
     def bounds(
         self,
