@@ -11,6 +11,7 @@ from structured_bandits import wire
 from structured_bandits.agents.agent import Agent
 from structured_bandits.agents.bounds import MISS
 from structured_bandits.agents.likely import LikelyModel
+from structured_bandits.inference.running_mean import running_mean_interval
 from structured_bandits.service.experiment.choosing import CONTROL
 from structured_bandits.service.experiment.experiment_state import ExperimentState, Side
 from structured_bandits.service.running.alarms import alarms_of
@@ -175,16 +176,16 @@ def control_of(state: ExperimentState) -> wire.ControlView | None:
 
 
 def _side(side: Side, agent: Agent) -> wire.Side:
-    """Return a side with an interval for its mean that holds with 95 % (Hoeffding's inequality)."""
+    """Return a side with an interval for its mean, both of which hold at all times with 95 %.
+
+    The mean of the policy changes while it learns (docs/mathematics.md 8.2).
+    """
     if not side.pulls:
         return wire.Side(pulls=0, mean=None, low=None, high=None)
-    bottom, top = agent.reward_range
-    half = 0.5 * (top - bottom)
-    radius = half * math.sqrt(2.0 * math.log(2.0 / MISS) / side.pulls)
     mean = side.total / side.pulls
-    if not math.isfinite(half):
+    if not math.isfinite(agent.reward_range[0]):
         return wire.Side(pulls=side.pulls, mean=mean, low=None, high=None)
-    low, high = max(bottom, mean - radius), min(top, mean + radius)
+    low, high = running_mean_interval(side.total, side.pulls, 0.5 * MISS, agent.reward_range)
     return wire.Side(pulls=side.pulls, mean=mean, low=low, high=high)
 
 
