@@ -80,7 +80,7 @@ def library_candidates(options: Options, learned: Any) -> tuple[list[Candidate],
     `learned` is the prior to play with where data are known, else None.
     """
     able: list[Candidate] = []
-    refused: dict[str, str] = {}
+    refused = {"BestArm": "BestArm samples to be certain, whatever the pulls cost until then"}
     for name, (kind, values) in specs(options):
         try:
             policy = _built(options, kind, values, options.prior)
@@ -112,18 +112,21 @@ def given_candidates(policies: Mapping[str, Any], options: Options) -> list[Cand
 def specs(options: Options) -> Iterator[tuple[str, Spec]]:
     """Yield all kinds with their default parameters, and with other confidence sets.
 
-    Of the paper's policies that is the paper's rule, and alpha = 2 with KL intervals. Without a range KL
+    Of the paper's policies these are the paper's rule, and KL intervals, with alpha = 2 where they are
+    the default. Without a range KL
     intervals are Hoeffding's, and UCB with an alpha of 1/2 is KLUCB.
     """
     kl: dict[str, Any] = {} if options.reward_range is None else {"confidence": "kl"}
     word = " kl" if kl else ""
     for name, kind in POLICIES.items():
-        if name == "BestArm":  # made to be certain, whatever the pulls cost until then
+        if name == "BestArm":
             continue
         yield name, (name, {})
         if kind.former_defaults:
             yield f"{name}.paper", (name, kind.former_defaults)
-            if kl:
+            if kl and options.structure.kind == "finite":
+                yield f"{name} kl", (name, kl)
+            elif kl:
                 yield f"{name} alpha=2 kl", (name, {"alpha": 2.0, **kl})
         elif {"alpha", "confidence"} <= set(kind.parameter_names()):
             if kl:
