@@ -288,6 +288,21 @@ class MisfitView(Answer, frozen=True):
     arms: tuple[str, ...]
 
 
+class BestArmView(Answer, frozen=True):
+    """An arm that is said to be best, and how likely it is that this is ever wrong."""
+
+    arm: str
+    error: float
+
+
+class CertificateView(Answer, frozen=True):
+    """Which arm is best, and how sure, however often one looks."""
+
+    given_models: BestArmView | None  # null unless the structure is a table
+    from_arms: BestArmView  # by the rewards of the arms alone
+    rewards: int  # that count: those before the oldest that is still out
+
+
 class Alarm(Answer, frozen=True):
     """Something that a person should look at.
 
@@ -380,6 +395,7 @@ class State(Answer, frozen=True):
     history: tuple[HistoryPoint, ...]
     versions: tuple[VersionView, ...]
     reward_range: tuple[float, float] | None = None  # null if any reward may come
+    certificate: CertificateView | None = None  # null if late rewards are learned
 
 
 class Summary(Answer, frozen=True):

@@ -13,6 +13,8 @@ from structured_bandits.service.running.tokens import Tokens, new_token
 from structured_bandits.wire import (
     Alarm,
     ArmView,
+    BestArmView,
+    CertificateView,
     ControlView,
     Done,
     HistoryPoint,
@@ -132,6 +134,11 @@ def busy(name: str = "offers") -> State:
         ),
         misfit=MisfitView(
             e_value=3.27, log10_e=0.5145, p_value=0.306, level=1e-4, refuted=False, arms=()
+        ),
+        certificate=CertificateView(
+            given_models=BestArmView(arm=NAMES[0], error=0.0123),
+            from_arms=BestArmView(arm=NAMES[1], error=0.7),
+            rewards=rewards - 85,
         ),
         regret=RegretView(least=11.52, most=40.31),
         control=ControlView(

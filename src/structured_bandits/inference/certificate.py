@@ -19,10 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.inference.likelihood_sets import (
-    likelihood_sets,
-    write_log_likelihoods,
-)
+from structured_bandits.inference.likelihood_sets import likelihood_sets
+from structured_bandits.inference.likelihood_sets import log_mixture as log_mixture_of_models
 from structured_bandits.inference.misfit.reward_likelihood import (
     RewardScale,
     log_likelihood,
@@ -95,8 +93,15 @@ def best_given_models(
 ) -> tuple[int, float]:
     """Return the best arm of the likeliest model, and the error if one of the models is right."""
     sets = likelihood_sets(table, log_prior, rewards)
+    told = ~sets.silent & (data.pulls > 0)
+    counts = np.array(
+        [reward_counts(sets.scale, *each) for each in zip(data.pulls, data.sums, strict=True)]
+    )
     logs = np.zeros(len(table))
-    total = write_log_likelihoods(sets, data, logs)
+    for part, evidence in zip(counts.T, (sets.first, sets.second), strict=True):
+        said = told & (part != 0.0)  # what was never seen excludes no model
+        logs += part[said] @ evidence[said]
+    total = log_mixture_of_models(sets, logs)
     arm = int(sets.best[logs.argmax()])
     rivals = logs[table.max(axis=1) > table[:, arm]]
     if not len(rivals):

@@ -97,4 +97,15 @@ def test_a_structure_that_is_refuted() -> None:
     text = said(misfit={**misfit, "refuted": True})
     assert "The structure is wrong, or the rewards have changed (p-value below 0.0001)." in text
     assert "The arms to blame: 'tea'." in text
+    view = {
+        "given_models": {"arm": "tea", "error": 0.012},
+        "from_arms": {"arm": "coffee", "error": 1.0},
+        "rewards": 40,
+    }
+    text = said(certificate=view)
+    assert "If one of the models is right: 'tea' is best, with an error of at most 0.012." in text
+    assert (
+        "By the rewards of the arms alone: 'coffee' is best, but that is not certain yet." in text
+    )
+    assert "one of the models" not in said(certificate={**view, "given_models": None})
     assert "do not refute" in said(misfit={**misfit, "p_value": 0.3, "refuted": False})

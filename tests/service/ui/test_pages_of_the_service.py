@@ -96,6 +96,40 @@ def test_the_page_shows_what_the_api_says(address: str) -> None:
     assert 'id="tile-rewards"><dt>Rewards</dt><dd class="value">40<' in text
     assert 'id="tile-pending"><dt>Decisions out</dt><dd class="value">5<' in text
     assert f"{state['seq']}</td>" in text  # the last row of the log
+    found, section = (
+        state["certificate"],
+        re.findall(r'id="certificate">(.*?)</section>', text, re.S),
+    )
+    assert found["rewards"] == 40
+    assert "40 rewards count" in section[0]
+    for each in (found["given_models"], found["from_arms"]):
+        assert f"<b>{each['arm']}</b>" in section[0]
+    assert "certain yet" in section[0]
+
+
+def test_which_arm_is_best_is_that_of_an_agent_with_the_same_rewards(
+    registry: Registry, address: str
+) -> None:
+    table = [[0.8, 0.3], [0.2, 0.7]]
+    learned = {"late": "learn", "window": "1h", "missing": "cancel"}
+    late = {"reward": learned, "alarm": {"fallback": "none"}}
+    spec = {"structure": {"kind": "finite", "means": table}, "policy": {"kind": "ISAE"}}
+    for name, more in (("tea", {}), ("late", late)):
+        create(registry, name, {**spec, "horizon": 900, "seed": 0, **more})
+    agent, twin = sb.RemoteAgent(address, "tea"), sb.Agent(sb.ISAE(sb.FiniteStructure(table)))
+    for i in range(30):
+        one, two = agent.ask(), twin.ask()
+        assert (one.arm, one.propensity) == (two.arm, two.propensity)
+        reward = float(i % 5 > 0)
+        agent.tell(one.id, reward)
+        twin.tell(two.id, reward)
+    found, expected = state_of(address, "tea")["certificate"], twin.certificate
+    assert expected is not None
+    assert expected.given_models is not None
+    assert found["given_models"]["arm"] == expected.given_models.name
+    assert found["given_models"]["error"] == pytest.approx(expected.given_models.error)
+    assert found["from_arms"]["error"] == pytest.approx(expected.from_arms.error)
+    assert state_of(address, "late")["certificate"] is None
 
 
 def test_the_structure_of_an_experiment_is_explored_by_those_who_may_read_it(

@@ -14,8 +14,9 @@ from structured_bandits.agents.view import (
     seen_words,
 )
 from structured_bandits.agents.words import MOST, NONE_FITS, cut, fit_words, listed, weights_words
+from structured_bandits.inference.certificate import error_text
 from structured_bandits.inference.misfit.report import p_value_words
-from structured_bandits.wire import ArmView, MisfitView, ModelsView, State
+from structured_bandits.wire import ArmView, CertificateView, MisfitView, ModelsView, State
 
 
 def describe(url: str, state: State) -> Description:
@@ -41,6 +42,7 @@ def describe(url: str, state: State) -> Description:
             *left_out_words(len(state.arms) - len(shown)),
             *([] if state.models is None else _models_words(state.models)),
             *([] if state.misfit is None else [_misfit_words(state.misfit)]),
+            *([] if state.certificate is None else _certificate_words(state.certificate)),
         ],
     )
 
@@ -63,6 +65,17 @@ def _models_words(models: ModelsView) -> list[str]:
     if len({weight for _, weight in weights}) > 1 or len(weights) == models.total:
         words.append(weights_words(weights))  # of equal weights only if there are no others
     return words
+
+
+def _certificate_words(found: CertificateView) -> list[str]:
+    words = []
+    if (given := found.given_models) is not None:
+        words.append(
+            f"If one of the models is right: {given.arm!r} is best, {error_text(given.error)}."
+        )
+    alone = found.from_arms
+    said = f"By the rewards of the arms alone: {alone.arm!r} is best, {error_text(alone.error)}."
+    return [*words, said]
 
 
 def _misfit_words(misfit: MisfitView) -> str:

@@ -61,6 +61,7 @@ def state_of(experiment: RunningExperiment) -> wire.State:
         history=tuple(state.history.points),
         versions=tuple(_version(experiment, each) for each in experiment.versions),
         reward_range=agent.reward_range if np.isfinite(agent.reward_range).all() else None,
+        certificate=certificate_of(state),
     )
 
 
@@ -145,6 +146,19 @@ def misfit_of(state: ExperimentState) -> wire.MisfitView | None:
         level=state.spec.level,
         refuted=state.refuted,
         arms=tuple(name for name, share in misfit.arms.items() if misfit.pulls and share >= 0.1),
+    )
+
+
+def certificate_of(state: ExperimentState) -> wire.CertificateView | None:
+    """Return which arm is best, and how sure; None where lateness has sorted the rewards out."""
+    found = None if state.spec.rewards.late == "learn" else state.agent.certificate
+    if found is None:
+        return None
+    given, alone = found.given_models, found.from_arms
+    return wire.CertificateView(
+        given_models=None if given is None else wire.BestArmView(arm=given.name, error=given.error),
+        from_arms=wire.BestArmView(arm=alone.name, error=alone.error),
+        rewards=found.rewards,
     )
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from structured_bandits.agents.words import counted
 from structured_bandits.base.text_tables import interval, number, without_controls
+from structured_bandits.inference.certificate import error_text
 from structured_bandits.inference.misfit.report import p_value_words
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
@@ -120,6 +121,7 @@ FILTERS = {
     "figure": figure,
     "moment": moment,
     "p_value": p_value_words,
+    "error_text": error_text,
     "plain": without_controls,
     "short_moment": short_moment,
     "span": span,
