@@ -22,7 +22,7 @@ import numpy as np
 from structured_bandits.agents.ahead import (
     LookAhead,
     assumed_results,
-    chances_of,
+    chance_of,
     note_away,
     plan_ahead,
 )
@@ -742,7 +742,8 @@ class Agent:
         if self._in_plan == len(self._pending):  # the plan reckons with all that is out
             chosen = self._next_of(self._quota, self._handed, allowed)
             if chosen.arm != NO_ARM and allowed is None:
-                chosen = with_propensity(chosen, chances_of(self.policy, self._state, self._t))
+                chance = chance_of(self.policy, self._state, self._t, chosen.arm)
+                chosen = with_propensity(chosen, chance)
             served = chosen.arm != NO_ARM or self._wants_more()
         if not served:
             chosen, reason = self._next_ahead(allowed), EXTRA
@@ -805,14 +806,14 @@ class Agent:
     def _next_ahead(self, allowed: Flags | None) -> Served:
         """Return the next allowed arm beyond the plan, NO_ARM if none of its arms is allowed."""
         ahead = self._ahead
-        chances = None
+        chance = None
         if ahead is None or next_pull(*ahead, None) == NO_ARM:
-            ahead, chances = plan_ahead(
+            ahead, chance = plan_ahead(
                 self.policy, self._state, self._t, self._assumed(), self._parked, self._rng
             )
         chosen = self._next_of(*ahead, allowed)
         if allowed is None:
-            chosen = with_propensity(chosen, chances)
+            chosen = with_propensity(chosen, chance)
         if chosen.arm != NO_ARM:
             handed = ahead.handed.copy()
             handed[chosen.arm] += 1

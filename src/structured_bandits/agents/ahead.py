@@ -15,7 +15,7 @@ import numpy as np
 
 from structured_bandits.agents.learned import copied_state
 from structured_bandits.agents.results import Range
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.arrays import Flags, Ints
 from structured_bandits.policies.form import check_plan
 from structured_bandits.policies.phases import MOST_PULLS, Presence
 from structured_bandits.policies.playing import expect, observe, plan
@@ -65,15 +65,19 @@ def note_away(state: Any, away: Flags) -> None:
 
 
 class PlannedAhead(NamedTuple):
-    """A plan beyond the plan, and how likely the policy was to choose each arm, if it knows."""
+    """A plan beyond the plan, and how likely the policy was to choose its arm, if it knows."""
 
     plan: LookAhead
-    chances: Floats | None
+    chance: float | None
 
 
-def chances_of(policy: Any, state: Any, t: int) -> Floats | None:
-    """Return the probability with which a policy chooses each arm, if it knows."""
-    return policy.chances(state, Now(t, 1)) if hasattr(policy, "chances") else None
+def chance_of(policy: Any, state: Any, t: int, arm: int) -> float | None:
+    """Return the probability with which a policy chooses an arm that it has chosen, if it knows."""
+    if not hasattr(policy, "chances"):
+        return None
+    if hasattr(policy, "is_drawn") and not policy.is_drawn(state):
+        return 1.0
+    return float(policy.chances(state, Now(t, 1))[arm])
 
 
 def plan_ahead(
@@ -98,4 +102,6 @@ def plan_ahead(
     expect(policy, copy, assumed.pulls)
     quota = np.zeros(policy.n_arms, np.int64)
     check_plan("policy", plan(policy, copy, Now(t, MOST_PULLS), quota, rng), quota)
-    return PlannedAhead(LookAhead(quota, np.zeros_like(quota)), chances_of(policy, copy, t))
+    return PlannedAhead(
+        LookAhead(quota, np.zeros_like(quota)), chance_of(policy, copy, t, int(quota.argmax()))
+    )

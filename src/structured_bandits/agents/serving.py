@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.arrays import Flags, Ints
 from structured_bandits.policies.phases import MOST_PULLS
 
 NO_ARM = -1
@@ -29,9 +29,9 @@ class Served(NamedTuple):
 NOTHING_WANTED = Served(NO_ARM, None)
 
 
-def with_propensity(served: Served, chances: Floats | None) -> Served:
+def with_propensity(served: Served, chance: float | None) -> Served:
     """Return what is served with the chance that its policy gave it, if it says so."""
-    return served if chances is None else Served(served.arm, float(chances[served.arm]))
+    return served if chance is None else Served(served.arm, chance)
 
 
 def next_pull(quota: Ints, handed: Ints, allowed: Flags | None) -> int:

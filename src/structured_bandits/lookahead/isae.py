@@ -34,7 +34,13 @@ from structured_bandits.planning.corners import (
 from structured_bandits.planning.posterior import reward_counts
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.isae import FAINT, ISAE, ISAEState, judge, pulled_arm
-from structured_bandits.policies.rivals import Expectations, ModelTable, counted, fresh_belief, told
+from structured_bandits.policies.rivals import (
+    Expectations,
+    ModelTable,
+    counted,
+    fresh_belief,
+    told_of,
+)
 from structured_bandits.protocol import Now
 
 ROUNDING = 1e-14  # of a logarithm, for each pull and nat: sums of few terms, each right to 2e-16
@@ -206,7 +212,7 @@ def least_nat(models: ModelTable, choice: Chosen, leader: int, odds: Odds) -> fl
         for model in range(len(odds.most)):
             regret += odds.least[model] * models.gaps[model, arm]
             if models.gaps[model, choice.arm] > 0.0:
-                one = told(models, arm, leader, model)
+                one = told_of(models, arm, leader, model)
                 weight += odds.least[model]
                 evidence += odds.most[model] * one
                 largest = max(largest, one)

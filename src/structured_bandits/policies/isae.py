@@ -175,6 +175,10 @@ class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
         lead = judge(self, state, now.t, belief)
         return Choice(pulled_arm(self, state, lead, belief, rng), 0)
 
+    def is_drawn(self, state: ISAEState) -> bool:
+        """Does the next choice depend on chance? Otherwise its arm has the chance 1."""
+        return bool(leader_is_drawn(self, state))
+
     def chances(self, state: ISAEState, now: Now) -> Floats:
         """Return the probability with which each arm is chosen."""
         belief = fresh_belief(self.models)

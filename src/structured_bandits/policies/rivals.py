@@ -24,6 +24,8 @@ from structured_bandits.planning.weights import write_weights
 from structured_bandits.records import Record
 from structured_bandits.structures.reward_ranges import Rewards
 
+MOST_TOLD = 2_000_000  # numbers that are kept of a table
+
 
 class _ModelTable(NamedTuple):
     means: Floats  # models x arms
@@ -31,6 +33,7 @@ class _ModelTable(NamedTuple):
     best: Ints  # the best arm of each model, the first of several
     log_prior: Floats
     likelihood: Likelihood
+    told: Floats  # models x models x arms: `told_of`; empty if that is too large to be kept
 
 
 class ModelTable(Record, _ModelTable):
@@ -58,7 +61,15 @@ def models_of(table: Floats, log_prior: Floats, rewards: Rewards) -> ModelTable:
     """Return what the models of a table (models x arms) say."""
     gaps = table.max(axis=1)[:, None] - table
     best = table.argmax(axis=1).astype(np.int64)
-    return ModelTable(table, gaps, best, log_prior, likelihood_of(table, rewards))
+    likelihood = likelihood_of(table, rewards)
+    told = np.zeros((0, 0, 0))
+    if len(table) * table.size <= MOST_TOLD:
+        slope, rest = (
+            np.ascontiguousarray((part[:, :, None] - part[:, None]).transpose(1, 2, 0))
+            for part in (likelihood.per_reward, likelihood.per_pull)
+        )
+        told = np.maximum(table[:, None] * slope + rest, 0.0)
+    return ModelTable(table, gaps, best, log_prior, likelihood, told)
 
 
 @compilable
@@ -82,7 +93,7 @@ def write_posterior(models: ModelTable, data: Data, pending: Ints, belief: Expec
         for arm in range(len(pending)):
             if pending[arm] > 0:
                 for model in range(len(logs)):
-                    logs[model] -= pending[arm] * told(models, arm, found.place, model)
+                    logs[model] -= pending[arm] * told_of(models, arm, found.place, model)
         found = write_weights(logs, belief.weights)
     for model in range(len(logs)):
         belief.weights[model] /= found.total
@@ -141,8 +152,10 @@ def rivals_of(models: ModelTable, best: int, belief: Expectations) -> RivalModel
 
 
 @compilable
-def told(models: ModelTable, arm: int, model: int, other: int) -> float:
+def told_of(models: ModelTable, arm: int, model: int, other: int) -> float:
     """Return what a pull of an arm tells against another model if this one is right, in nats."""
+    if len(models.told) > 0:
+        return models.told[model, other, arm]
     return divergence(models.likelihood, arm, models.means[model, arm], model, other)
 
 
@@ -176,7 +189,7 @@ def telling_arm(models: ModelTable, leader: int, least: float, belief: Expectati
         weight = belief.weights[model]
         if weight > 0.0 and models.gaps[model, best] > 0.0:
             for arm in range(len(information)):
-                information[arm] += weight * told(models, arm, leader, model)
+                information[arm] += weight * told_of(models, arm, leader, model)
     chosen = best
     most = 0.0
     for arm in range(len(information)):

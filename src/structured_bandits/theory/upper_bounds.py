@@ -19,7 +19,7 @@ from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.base import GivenRange, Policy
 from structured_bandits.policies.isae import ISAE
 from structured_bandits.policies.phases import largest_gap
-from structured_bandits.policies.rivals import told as told_by
+from structured_bandits.policies.rivals import told_of
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.protocol import PolicyLike
@@ -387,7 +387,7 @@ def _isae_staying(policy: ISAE, horizon: int, log_prior: float) -> float:
     for leader, best in enumerate(models.best.tolist()):
         costs = np.zeros(models.gaps.shape[1])
         for rival in np.flatnonzero(models.gaps[:, best] > 0.0).tolist():
-            each = [told_by(models, arm, leader, rival) for arm in range(len(costs))]
+            each = [told_of(models, arm, leader, rival) for arm in range(len(costs))]
             each[best] = 0.0
             arm = int(np.argmax(each))
             costs[arm] = max(costs[arm], 1.0 / each[arm] if each[arm] > 0.0 else math.inf)
