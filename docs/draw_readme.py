@@ -25,7 +25,7 @@ def main() -> None:
     policies = {
         "knows nothing": sb.ThompsonSampling(4),
         "as advised": advice.policy,
-        "trusts the table": sb.ModelTS(types),
+        "trusts the table": sb.ISAE(types),
     }
     result = sb.simulate(policies, sb.Bernoulli(types.means("families")), VISITORS, runs=RUNS)
     print(result.summary()[["mean", "low", "high"]].round(1))

@@ -284,3 +284,36 @@ def test_what_is_refused() -> None:
         sb.BestArm(SHOP, level=0.0)
     with pytest.raises(sb.ParameterError, match="epsilon"):
         sb.BestArm(SHOP, epsilon=-0.1)
+
+
+# ------------------------------------------------------------------------- found by an attack
+
+
+def test_a_log_is_taken_in_as_a_whole() -> None:
+    """It was arm by arm, and certain of the first before it had heard of the second."""
+    agent = sb.Agent(sb.BestArm(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])))
+    agent.learn([10, 1_000], [8, 700])
+    assert agent.ask().arm == 1
+    assert "since pull 1,010" in agent.describe()
+
+
+def test_a_shorter_horizon_has_no_more_errors() -> None:
+    """Runs that were certain at the last pull were judged by the arm of that pull."""
+    structure, world = sb.FiniteStructure([[0.8, 0.3], [0.75, 0.9]]), sb.Bernoulli([0.8, 0.3])
+    how: Any = {"runs": 2_000, "level": 0.2, "engine": "python"}
+    wrong = [sb.identify(structure, world, horizon=n, **how).wrong.sum() for n in (5, 8, 12, 20)]
+    assert wrong == sorted(wrong)
+
+
+def test_what_identify_refuses() -> None:
+    world = sb.Bernoulli(SHOP.means(0))
+    with pytest.raises(sb.ParameterError, match="rewards have to come at once"):
+        sb.identify(SHOP, sb.Delayed(world, 3))
+    found = sb.identify(SHOP, world, horizon=1e3, runs=1e1, engine="python")  # type: ignore[arg-type]
+    assert (found.horizon, len(found.pulls)) == (1_000, 10)
+    with pytest.raises(
+        sb.ParameterError, match=r"share=2\.0: expected a number above 0, at most 1"
+    ):
+        found.quantile(2.0)
+    with pytest.raises(sb.ParameterError, match=r"has no sigma; leave sigma out$"):
+        sb.BestArm(SHOP, sigma=0.1)

@@ -316,3 +316,41 @@ def test_one_model_and_arms_that_tie() -> None:
     twins = sb.FiniteStructure([[0.6, 0.6, 0.1], [0.6, 0.6, 0.9]])
     arms = play(sb.ISAE(twins), np.zeros((3, 50)), 50, False, True).arms
     assert set(arms[5:]) == {0}, "a model in which its best arm ties is no rival"
+
+
+# ------------------------------------------------------------------------- found by an attack
+
+
+def test_an_arm_that_is_best_in_all_models_ends_a_stretch() -> None:
+    """Found by an attack: once the rivals counted again, the lookahead went on with the leader's arm."""
+    structure = sb.FiniteStructure([[0.9, 0.5, 0.9], [0.3, 0.9, 0.9]], prior=[1e-9, 1.0])
+    rewards = np.random.default_rng(64).random((3, 400)) < np.array([[0.9], [0.7], [0.9]])
+    tape = rewards.astype(float)
+    fast, slow = (play(sb.ISAE(structure), tape, 400, False, each).arms for each in (True, False))
+    assert fast == slow
+    assert set(slow[5:]) == {2}
+
+
+def test_the_chance_of_an_arm_is_known_before_it_is_asked_for() -> None:
+    """A service that gives some decisions to a control arm logs the chance of that arm, too."""
+    structure = sb.FiniteStructure(np.round(np.random.default_rng(0).uniform(0.2, 0.8, (8, 4)), 3))
+    for leader in ("auto", "drawn"):
+        agent, several = sb.Agent(sb.ISAE(structure, leader=leader), seed=3), 0
+        for _ in range(40):
+            said = [agent.chance(arm) for arm in range(4)]
+            assert sum(each for each in said if each is not None) == pytest.approx(1.0)
+            several += sum(each is not None and each > 1e-6 for each in said) > 1
+            decision = agent.ask()
+            assert decision.propensity == said[decision.arm]
+            if decision.id % 3:
+                agent.tell(decision.id, float(decision.id % 2))
+        assert several > 0
+        assert agent.chance(0, available=[0, 1]) is None
+
+
+def test_a_guard_draws_anew_after_a_pull_was_taken_back() -> None:
+    agent = sb.Agent(sb.Guarded(sb.ISAE(SHOP), level=1e-6))
+    first, second = agent.ask(2)
+    agent.tell(first.id, 1.0)
+    agent.cancel(second.id)
+    assert not agent._state.inner.pending.any()

@@ -10,6 +10,7 @@ import pytest
 from oracles import likelihood_sets as oracle
 
 import structured_bandits as sb
+from structured_bandits.experiments.policies import build_policy
 from structured_bandits.testing.tapes import play
 
 PULLS = 300
@@ -202,3 +203,29 @@ def test_what_is_refused() -> None:
         sb.SAE(SHOP, 100, beta=2.0)
     with pytest.raises(refused, match="confidence='likelihood' has no periods"):
         sb.ASAE(SHOP, eta=1.0)
+
+
+def test_an_arm_that_comes_back_catches_up_round_by_round() -> None:
+    """Found by an attack: it was pulled as often as the others at once, with no look."""
+    models = [[0.6, 0.5, 0.5, 0.4], [0.6, 0.7, 0.5, 0.4], [0.6, 0.5, 0.7, 0.4]]
+    agent, rng = sb.Agent(sb.SAE(sb.FiniteStructure(models), 100_000)), np.random.default_rng(1)
+    agent.park(2)
+    for _ in range(3_000):
+        decision = agent.ask()
+        agent.tell(decision.id, float(rng.random() < models[0][decision.arm]))
+    assert 2 in agent.active_arms
+    agent.unpark(2)
+    assert agent.plan[2] == 1
+    for _ in range(400):
+        decision = agent.ask()
+        agent.tell(decision.id, float(rng.random() < models[0][decision.arm]))
+    assert agent.active_arms == (0,)
+    assert agent.pulls[2] < 300
+
+
+@pytest.mark.parametrize(("kind", "alpha"), [("SUCB", 0.5), ("SAE", 1.0), ("ASAE", 0.5)])
+def test_files_that_name_likelihood_sets_get_their_alpha(kind: str, alpha: float) -> None:
+    """Found by an attack: they got the paper's, which is about other sets."""
+    spec = {"kind": kind, "confidence": "likelihood"}
+    assert build_policy(spec, SHOP, 1_000).alpha == alpha  # type: ignore[attr-defined]
+    assert build_policy({"kind": kind}, SHOP, 1_000).alpha == 2.0  # type: ignore[attr-defined]

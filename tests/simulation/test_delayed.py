@@ -107,6 +107,17 @@ def test_compiled_runs_are_those_of_the_other_engine() -> None:
     assert late_play(policy, drawn, 400, True) == late_play(policy, drawn, 400, False)
 
 
+def test_a_guard_whose_rewards_come_late_is_compiled() -> None:
+    """Found by an attack: the compiler did not find how the guarded policy forgets."""
+    world = sb.Delayed(sb.Tape(reward_tape(6, 3, 300, coins=True)), 4)
+    for policy in (
+        sb.Guarded(sb.SUCB.paper(TABLE, alpha=0.1), level=0.3),
+        POLICIES["guarded ISAE"](),
+    ):
+        one, two = (late_play(policy, world, 300, compiled) for compiled in (False, True))
+        assert one == two
+
+
 class PatientState(NamedTuple):
     """Two countings of the same rewards, and the order in which they were settled."""
 

@@ -72,7 +72,9 @@ def test_ends() -> None:
     alone = sb.analyse(sb.FiniteStructure([[0.8, 0.3], [0.7, 0.2]]), 0).identification()
     assert (alone.time, alone.least_pulls(0.05)) == (0.0, 0.0)
     certain = sb.analyse(sb.FiniteStructure([[0.8, 0.3], [0.2, 1.0]]), 0).identification()
-    assert certain.time < 1e-6, "a model that calls an outcome impossible"
+    assert certain.time == 0.0, "a model that calls an outcome impossible"
+    opposite = sb.analyse(sb.FiniteStructure([[0.0, 1.0], [1.0, 0.0]]), 0).identification()
+    assert (opposite.time, opposite.proportions.tolist()) == (0.0, [0.5, 0.5])
     assert certain.least_pulls(0.5) == 0.0
     with pytest.raises(sb.ParameterError, match="identification: needs a table of models"):
         sb.analyse(sb.concave(3), [0.5, 0.6, 0.5]).identification()

@@ -10,6 +10,7 @@ from mpmath import mp, mpf
 from scipy.stats import binomtest
 
 import structured_bandits as sb
+from structured_bandits.theory.upper_bounds import _sum_of_powers
 
 
 def bound(table: Any, truth: int, horizon: int, **parameters: Any) -> Any:
@@ -106,3 +107,19 @@ def test_mean_regret_stays_below_the_bound(index: int) -> None:
         result = sb.simulate(policy, sb.Bernoulli(table[0]), horizon, runs, seed=index)
         regret = result.regret["ISAE"][:, -1]
         assert regret.mean() - 4 * regret.std(ddof=1) / np.sqrt(runs) <= row["value"]
+
+
+def test_models_that_nearly_coincide_and_very_long_horizons() -> None:
+    """Found by an attack: a negative bound, and a sum of 10^12 terms."""
+    near = [0.15393033735323966, 0.07823704671985163]
+    other = [0.15393034032597117, 0.07823704969258312]
+    table = [near, other, near[::-1]]
+    assert bound(table, 0, 1_000, rule="threshold")["value"] > 1e9
+    masked = [[0.6, 0.4, 0.2], [0.3, 0.4, 0.2], [0.1, 0.4, 0.6]]
+    for c in (1.0, 0.5):
+        long, longer = (
+            bound(masked, 0, n, rule="threshold", c=c)["value"] for n in (10**6, 10**12)
+        )
+        assert longer > long
+    sums = sum(s**-0.5 for s in range(2, 2_000_001))
+    assert sums < _sum_of_powers(2_000_000, 0.5) < sums + 1e-3

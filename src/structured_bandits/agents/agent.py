@@ -23,6 +23,7 @@ from structured_bandits.agents.ahead import (
     LookAhead,
     assumed_results,
     chance_of,
+    look_ahead,
     note_away,
     plan_ahead,
 )
@@ -296,7 +297,8 @@ class Agent:
             self._handed[pending.arm] -= 1
         self._settle_waiting()
         closed = self._any_parked and not self._lacks_rewards()
-        if closed or self._overturned or hasattr(self.policy, "chances"):
+        drawn = hasattr(getattr(self.policy, "inner", self.policy), "chances")  # a guard's policy
+        if closed or self._overturned or drawn:
             self._make_plan()  # what was handed out tells of the draw: the next pull has its own
 
     @atomic
@@ -635,16 +637,29 @@ class Agent:
         return self._next_id
 
     def chance(self, arm: int, available: Collection[int | str] | None = None) -> float | None:
-        """The probability with which the next `ask` draws this arm from the plan.
+        """The probability with which the next `ask` returns this arm.
 
-        None where it is not known: if nothing is drawn, or the next decision goes beyond the plan.
+        None where it is not known: see `Decision.propensity`. What is drawn from a plan is known only
+        within the plan.
         """
+        if hasattr(self.policy, "chances"):
+            return self._chance_of_policy(arm, available)
         if self._certain is None or self._in_plan != len(self._pending):
             return None
         wanted = np.maximum(self._quota - self._handed, 0)
         wanted[~allowed_arms(available, self._names, self._parked)] = 0
         total = int(wanted.sum())
         return int(wanted[arm]) / total if total else None
+
+    def _chance_of_policy(self, arm: int, available: Collection[int | str] | None) -> float | None:
+        """Return the chance that the policy gives an arm in the next decision, if all are available."""
+        if self._any_parked or available is not None:
+            return None
+        policy: Any = self.policy
+        state, t = self._state, self._t
+        if len(self._pending):
+            state, t = look_ahead(policy, state, t, self._assumed(), self._parked)
+        return float(policy.chances(state, Now(t, 1))[arm])
 
     @property
     def extra_decisions(self) -> int:

@@ -80,10 +80,15 @@ def chance_of(policy: Any, state: Any, t: int, arm: int) -> float | None:
     return float(policy.chances(state, Now(t, 1))[arm])
 
 
-def plan_ahead(
-    policy: Any, state: Any, t: int, assumed: Seen, away: Flags, rng: np.random.Generator
-) -> PlannedAhead:
-    """Plan on a copy of a state after `t` pulls, in which the `assumed` results were observed too.
+class Ahead(NamedTuple):
+    """A state that has learned what is assumed, and its pulls."""
+
+    state: Any
+    t: int
+
+
+def look_ahead(policy: Any, state: Any, t: int, assumed: Seen, away: Flags) -> Ahead:
+    """Return a copy of a state after `t` pulls, in which the `assumed` results were observed too.
 
     For a randomised policy nothing is assumed: it draws from what was seen, and is told how many pulls
     are out, if it wants to know.
@@ -100,8 +105,15 @@ def plan_ahead(
         t += int(assumed.pulls.sum())
     note_away(copy, away)
     expect(policy, copy, assumed.pulls)
+    return Ahead(copy, t)
+
+
+def plan_ahead(
+    policy: Any, state: Any, t: int, assumed: Seen, away: Flags, rng: np.random.Generator
+) -> PlannedAhead:
+    """Plan on a copy of a state that has learned what is assumed."""
+    copy, t = look_ahead(policy, state, t, assumed, away)
     quota = np.zeros(policy.n_arms, np.int64)
     check_plan("policy", plan(policy, copy, Now(t, MOST_PULLS), quota, rng), quota)
-    return PlannedAhead(
-        LookAhead(quota, np.zeros_like(quota)), chance_of(policy, copy, t, int(quota.argmax()))
-    )
+    chance = chance_of(policy, copy, t, int(quota.argmax()))
+    return PlannedAhead(LookAhead(quota, np.zeros_like(quota)), chance)

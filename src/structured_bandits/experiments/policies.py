@@ -42,9 +42,9 @@ def build_policy(
         policy = build_own(spec["policy"], values, structure, horizon, usual)
     else:
         kind = POLICIES[spec["kind"]]
-        policy = library_policy(
-            kind, structure, horizon, {**kind.former_defaults, **usual, **values}
-        )
+        newer = values.get("confidence") == "likelihood"  # sets that have one default only
+        former = {} if newer else kind.former_defaults
+        policy = library_policy(kind, structure, horizon, {**former, **usual, **values})
     return _guarded(policy, spec["guard"], structure, horizon) if "guard" in spec else policy
 
 

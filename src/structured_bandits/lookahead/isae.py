@@ -45,6 +45,7 @@ from structured_bandits.protocol import Now
 
 ROUNDING = 1e-14  # of a logarithm, for each pull and nat: sums of few terms, each right to 2e-16
 MOST_LOG = 700.0  # of a number
+LEAST_LOG = -600.0  # smaller weights may count as none
 
 
 class Tables(NamedTuple):
@@ -192,7 +193,8 @@ def write_odds(policy: Any, choice: Chosen, region: Region, end: int, work: Work
             log += misses * (per_miss[model] - per_miss[leader])
             high = math.exp(min(log + margin, MOST_LOG))
             odds.most[model] = max(odds.most[model], high)
-            odds.least[model] = min(odds.least[model], math.exp(min(log - margin, MOST_LOG)))
+            low = math.exp(min(log - margin, MOST_LOG)) if log > LEAST_LOG else 0.0
+            odds.least[model] = min(odds.least[model], low)
             regret += high * models.gaps[model, arm]
         stay = max(stay, regret)
     return stay
@@ -216,6 +218,8 @@ def least_nat(models: ModelTable, choice: Chosen, leader: int, odds: Odds) -> fl
                 weight += odds.least[model]
                 evidence += odds.most[model] * one
                 largest = max(largest, one)
+        if regret == 0.0:  # it may be best in all models that have a weight, and is pulled then
+            return 0.0
         if largest > 0.0:
             mean = largest if weight == 0.0 else min(largest, evidence / weight)
             if mean > 0.0:  # else those that it tells of have no weight that floats can hold

@@ -358,7 +358,7 @@ def checked_likelihood_sets(structure: Any, rewards: Rewards) -> LikelihoodSets:
     if math.isfinite(rewards.bottom) and rewards.sigma != (rewards.top - rewards.bottom) / 2.0:
         raise ParameterError(
             f"confidence='likelihood', sigma={rewards.sigma:g}: the likelihood of rewards in a range "
-            "has no sigma; leave sigma out, or take confidence='hoeffding'"
+            "has no sigma; leave sigma out"
         )
     table = structure.cells.table
     return likelihood_sets(table, checked_prior(structure.prior, len(table)), rewards)

@@ -26,9 +26,8 @@ from structured_bandits.policies.base import (
     checked_rewards,
     registered,
 )
-from structured_bandits.policies.playing import add_outcome
 from structured_bandits.policies.rivals import counted
-from structured_bandits.protocol import Choice, Now, Outcome
+from structured_bandits.protocol import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.reward_ranges import Rewards
 
@@ -114,24 +113,17 @@ class BestArm(StructuredPolicy, ChoicePolicy, _BestArm):
         return int(state.decided[0])
 
     def choose(self, state: BestArmState, now: Now, rng: np.random.Generator) -> Choice:
-        """Return the arm that tells most, or the one that is certain."""
-        if state.decided[0] != UNDECIDED:
-            return Choice(state.decided[1], 0)
-        write_log_likelihoods(self.sets, state.data, state.logs)
-        lead = likeliest(self, state.logs)
-        if lead.rival < 0:
-            return Choice(lead.arm, 0)
-        return Choice(telling(self.told, lead), 0)
-
-    def update(self, state: BestArmState, outcome: Outcome) -> None:
-        """Add the pulls and the sum of their rewards; is it certain now?"""
-        add_outcome(self, state, outcome)
+        """Return the arm that tells most, or the one that is certain; is one certain now?"""
         if state.decided[0] == UNDECIDED:
             total = write_log_likelihoods(self.sets, state.data, state.logs)
             lead = likeliest(self, state.logs)
-            if is_certain(self, state.logs, total, lead):
-                state.decided[0] = counted(state.data.pulls)
-                state.decided[1] = lead.arm
+            if not is_certain(self, state.logs, total, lead):
+                return Choice(telling(self.told, lead), 0)
+            if counted(state.data.pulls) == 0:  # there is no rival at all
+                return Choice(lead.arm, 0)
+            state.decided[0] = counted(state.data.pulls)
+            state.decided[1] = lead.arm
+        return Choice(state.decided[1], 0)
 
 
 class Lead(NamedTuple):
@@ -167,7 +159,9 @@ def likeliest(policy: Any, logs: Floats) -> Lead:
 
 @compilable
 def telling(told: Floats, lead: Lead) -> int:
-    """Return the arm that tells most against the rival."""
+    """Return the arm that tells most against the rival; without one, the arm of the likeliest model."""
+    if lead.rival < 0:
+        return lead.arm
     chosen = 0
     for arm in range(1, told.shape[2]):
         if told[lead.model, lead.rival, arm] > told[lead.model, lead.rival, chosen]:

@@ -29,6 +29,7 @@ from structured_bandits.policies.playing import (
     choose,
     chooses,
     expect,
+    forget,
     observe,
     plan,
     plan_one,
@@ -216,8 +217,8 @@ class Guarded(Policy, _Guarded):
 
     def forget(self, state: GuardState) -> None:
         """Clear scratch memory of both policies."""
-        self.inner.forget(state.inner)
-        self.fallback.forget(state.fallback)
+        forget(self.inner, state.inner)
+        forget(self.fallback, state.fallback)
 
     def check_learned(self, state: GuardState, t: int) -> None:
         """Raise a ValueError if no play of `t` pulls leads to such learned fields."""

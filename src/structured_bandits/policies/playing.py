@@ -76,3 +76,5 @@ def no_moment(policy: Any, state: Any) -> int:
 #: `moment_of(policy, state)`: the pulls after which what happens once in a policy has happened, 0 if it
 #: has not: the alarm of a guard, or that `BestArm` is certain.
 moment_of: Callable[[Any, Any], int] = chosen(lambda kind: getattr(kind, "moment", no_moment))
+#: `forget(policy, state)`: clear scratch memory that could decide the next plan.
+forget: Callable[[Any, Any], None] = chosen(lambda kind: getattr(kind, "forget", do_nothing))

@@ -186,8 +186,12 @@ def target_of_looks(widths: LikelihoodSets, policy: SAE, state: SAEState) -> int
     if not policy.by_round:
         return 1 << min(state.phase[0], 52)
     count = 0
+    fewest = MOST_PULLS
     for arm in range(len(state.active)):
         count += state.active[arm]
+        if state.presence.here[arm]:
+            fewest = min(fewest, state.data.pulls[arm])
+    state.phase[0] = min(state.phase[0], fewest)  # an arm that comes back catches up round by round
     return min(state.phase[0] + 1 if count > 1 else 2 * (state.phase[0] + 1), MOST_PULLS)
 
 

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import chosen, compilable, do_nothing
+from structured_bandits.compilable import chosen, compilable
 from structured_bandits.lookahead.base import Work, drawn_pull, memory, note_each, planning_of
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.phases import MOST_PULLS
-from structured_bandits.policies.playing import chooses, expect, moment_of, observe
+from structured_bandits.policies.playing import chooses, expect, forget, moment_of, observe
 from structured_bandits.protocol import LateWorld, Now, PolicyLike, Seen
 from structured_bandits.simulation.copies import copied
 from structured_bandits.simulation.desk import (
@@ -272,7 +272,6 @@ def drawing(kind: type) -> Callable[[Any], bool]:
 draws = chosen(drawing)
 take_in = chosen(lambda kind: _hear_and_settle if wants_order(kind) else _observe_one)
 hear = chosen(lambda kind: _hear if wants_order(kind) else _observe)
-forget = chosen(lambda kind: getattr(kind, "forget", do_nothing))
 
 
 @compilable

@@ -12,6 +12,7 @@ from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.base.checks import checked_count
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.best_arm import BestArm
+from structured_bandits.simulation.delayed import comes_late
 from structured_bandits.simulation.simulate import simulate
 from structured_bandits.structures.base import Structure
 
@@ -22,7 +23,7 @@ MOST_RECORDED = 10_000_000  # arms that are recorded at once
 class Identification:
     """When runs became certain, and of which arm.
 
-    `pulls` are those after which a run was certain, 0 if it was not within the horizon; `arms` the arms
+    `pulls` are those after which a run was certain, 0 if it was not before the last one; `arms` the arms
     of which it was; `wrong` marks those that are not best.
     """
 
@@ -44,6 +45,8 @@ class Identification:
 
     def quantile(self, share: float) -> float:
         """Return the pulls within which this share of the runs was certain; infinite if it was not."""
+        if not 0.0 < share <= 1.0:
+            raise ParameterError(f"share={share!r}: expected a number above 0, at most 1")
         times = np.where(self.pulls == 0, math.inf, self.pulls.astype(float))
         return float(np.sort(times)[max(math.ceil(share * len(times)) - 1, 0)])
 
@@ -81,12 +84,15 @@ def identify(
     >>> found.undecided, bool(found.mean < 20)
     (0, True)
     """
+    if comes_late(type(world)):
+        raise ParameterError(f"world={world!r}: rewards have to come at once")
     policy = BestArm(structure, level, epsilon, *_rewards_of(world))
     pulls, arms = [], []
-    if checked_count("horizon", horizon) > MOST_RECORDED:
+    horizon, runs = checked_count("horizon", horizon), checked_count("runs", runs)
+    if horizon > MOST_RECORDED:
         raise ParameterError(f"horizon={horizon}: expected at most {MOST_RECORDED:,}")
     size = MOST_RECORDED // horizon
-    for first in range(0, checked_count("runs", runs), size):
+    for first in range(0, runs, size):
         result = simulate(
             policy,
             world,

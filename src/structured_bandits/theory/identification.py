@@ -58,9 +58,12 @@ def characteristic_time(
     if not len(rivals):
         return CharacteristicTime(0.0, np.full(arms, 1.0 / arms))
     told = divergence_of(family, ends).value(truth.means, rivals, sigma)
+    told = told[np.isfinite(told).all(axis=1)]  # any pull at all may refute the others
+    if not len(told):
+        return CharacteristicTime(0.0, np.full(arms, 1.0 / arms))
     if (told.max(axis=1) == 0.0).any():
         return CharacteristicTime(math.inf, np.full(arms, 1.0 / arms))
-    return _cheapest(np.minimum(told, 1e12))
+    return _cheapest(told)
 
 
 def _cheapest(told: Floats) -> CharacteristicTime:

@@ -10,6 +10,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.base.extras import needs
+from structured_bandits.base.families import kl_bernoulli
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.likelihood import FLOOR
 from structured_bandits.inference.likelihood_sets import LikelihoodSets
@@ -328,20 +329,20 @@ def _likelihood_sets(truth: Truth, horizon: int, name: str, policy: Any) -> Boun
     value += sum(float(truth.gaps[arm]) for arm in truth.costly_arms)
     for other in coins.others:
         arm = int(other.argmax())
-        told, step, affinity = _told(coins.true, other)
+        told, step, apart = _told(coins.true, other)
         if truth.gaps[arm] > 0.0:
-            passed = 1.0 / (1.0 - affinity[arm] * affinity[best])
+            passed = 1.0 / (apart[arm] + apart[best] - apart[arm] * apart[best])
             rounds = (budget + step.sum()) / (told[arm] + told[best]) + passed
             value += float(truth.gaps[arm]) * float(rounds)
     return Bound(title, name, "upper", value, checks)
 
 
 def _told(true: Floats, other: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return divergence, largest step of the log-likelihood and affinity of coins, arm by arm."""
+    """Return divergence, largest step of the log-likelihood, and 1 - affinity of coins, arm by arm."""
     ones, zeros = np.log(true / other), np.log((1.0 - true) / (1.0 - other))
-    told = true * ones + (1.0 - true) * zeros
-    affinity = np.sqrt(true * other) + np.sqrt((1.0 - true) * (1.0 - other))
-    return told, np.maximum(ones, zeros), affinity
+    apart = (np.sqrt(true) - np.sqrt(other)) ** 2
+    apart += (np.sqrt(1.0 - true) - np.sqrt(1.0 - other)) ** 2
+    return kl_bernoulli(true, other), np.maximum(ones, zeros), 0.5 * apart
 
 
 def _isae(truth: Truth, horizon: int, name: str, policy: ISAE) -> Bound:
@@ -369,15 +370,26 @@ def _isae_pulls(
     pulls, masked = 0.0, False
     for other in others:
         telling = other != true
-        told, step, affinity = _told(true[telling], other[telling])
-        passed = 1.0 / (1.0 - affinity.max())
+        told, step, apart = _told(true[telling], other[telling])
+        passed = 1.0 / apart.min()
         pulls += (budget + step.max()) / told.min() + passed
         wrong = (other == other.max()) & (true < best)
         if (wrong & ~telling).any():
             masked = True
         elif wrong.any():
             pulls += passed
-    return pulls + (sum(s**-c for s in range(2, horizon + 1)) if masked else 0.0)
+    return pulls + (_sum_of_powers(horizon, c) if masked else 0.0)
+
+
+def _sum_of_powers(n: int, c: float) -> float:
+    """Return the sum of s^-c for s from 2 to n, at most: beyond a million terms the integral."""
+    exact = min(n, 1_000_000)
+    total = float((np.arange(2.0, exact + 1.0) ** -c).sum())
+    if n == exact:
+        return total
+    return total + (
+        math.log(n / exact) if c == 1.0 else (n ** (1.0 - c) - exact ** (1.0 - c)) / (1.0 - c)
+    )
 
 
 def _isae_staying(policy: ISAE, horizon: int, log_prior: float) -> float:
