@@ -95,17 +95,13 @@ class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
     log(sum of prior times likelihood) - log-likelihood < c log(t + 1), and a is pulled as long as the
     leader has rivals among them; for this rule there is a regret bound (docs/mathematics.md 2.22).
 
-    Parameters
-    ----------
-    rule : "value" (default) or "threshold"
-    prior : a weight for each model; default those of the structure, or equal ones
-    kappa, t0 : of the value rule; default 0.3 and 100
-    c : of the threshold rule; default 1, the least with a logarithmic bound on every table
-    f : default 1 for the value rule, 0.2 for the threshold rule
-    leader : against whose rivals is tested: "likeliest", the heaviest model; "drawn", a model drawn from
-        the weights; "auto" (default), drawn while rewards are out, else likeliest. Whether to test is
-        decided for the likeliest model
-    reward_range, sigma : as for all policies
+    - `prior`: a weight for each model; by default those of the structure, or equal ones;
+    - `kappa`, `t0`: of the value rule, by default 0.3 and 100;
+    - `c`: of the threshold rule, by default 1, the least with a logarithmic bound on every table;
+    - `f`: by default 1 for the value rule, 0.2 for the threshold rule;
+    - `leader`: against whose rivals is tested: "likeliest", the heaviest model; "drawn", a model drawn
+      from the weights; "auto" (default), drawn while rewards are out, else likeliest. Whether to test is
+      decided for the likeliest model.
 
     While rewards are out, their pulls count as if they had paid the mean of the leader (`expect`), and
     an agent's decisions have a propensity (`chances`).
