@@ -100,16 +100,6 @@ class PolicyLike(Protocol):
         """Take in the results of pulls."""
 
 
-class Expecting(Protocol):
-    """What a policy may have besides: it hears what is out, and says how likely it chooses each arm."""
-
-    def expect(self, state: Any, pulls: Ints) -> None:
-        """Hear, before each choice, how many pulls of each arm have rewards that are out."""
-
-    def chances(self, state: Any, now: Now) -> Floats:
-        """Return the probability with which each arm is chosen: agents log it as the propensity."""
-
-
 class InOrder(Protocol):
     """What a policy with `in_order = True` has besides: it wants rewards in the order of asking too."""
 

@@ -113,8 +113,7 @@ def specs(options: Options) -> Iterator[tuple[str, Spec]]:
     """Yield all kinds with their default parameters, and with other confidence sets.
 
     Of the paper's policies these are the paper's rule, and KL intervals, with alpha = 2 where they are
-    the default. Without a range KL
-    intervals are Hoeffding's, and UCB with an alpha of 1/2 is KLUCB.
+    the default. Without a range KL intervals are Hoeffding's, and UCB with an alpha of 1/2 is KLUCB.
     """
     kl: dict[str, Any] = {} if options.reward_range is None else {"confidence": "kl"}
     word = " kl" if kl else ""

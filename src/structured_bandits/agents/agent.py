@@ -533,12 +533,9 @@ class Agent:
         rewards = rewards_of(self.policy)
         if rewards is None:
             return None
-        pulls, sums, _ = self._settled
-        unknown = np.isnan(sums)
-        data = Data(np.where(unknown, 0, pulls), np.where(unknown, 0.0, sums))
         structure = getattr(self.policy, "structure", None)
         prior = getattr(self.policy, "model_prior", None)
-        return certificate_of(structure, self._names, rewards, data, prior)
+        return certificate_of(structure, self._names, rewards, _known(self._settled), prior)
 
     @property
     def log_e_value(self) -> float:
@@ -849,9 +846,7 @@ class Agent:
     @property
     def _data(self) -> Data:
         """What was seen; arms whose sums nobody knows count as not pulled."""
-        pulls, sums, _ = self._seen
-        unknown = np.isnan(sums)
-        return Data(np.where(unknown, 0, pulls), np.where(unknown, 0.0, sums))
+        return _known(self._seen)
 
     def _make_plan(self) -> None:
         """Plan from what was learned."""
@@ -860,7 +855,8 @@ class Agent:
             self.policy.forget(self._state)
         note_away(self._state, self._parked)
         now = Now(self._t, MOST_PULLS)
-        expect(self.policy, self._state, np.array(self._pending.counts, np.int64))
+        if hasattr(self.policy, "expect"):
+            expect(self.policy, self._state, np.array(self._pending.counts, np.int64))
         empty = plan(self.policy, self._state, now, self._quota, self._rng)
         check_plan("policy", empty, self._quota)
         self._empty += int(empty)
@@ -1014,6 +1010,12 @@ class Agent:
 def agent_generator(seed: int) -> np.random.Generator:
     """Return the generator of an agent: a stream that a world with the same seed does not have."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=SPAWN_KEY)))
+
+
+def _known(seen: Seen) -> Data:
+    """Return pulls and sums; arms whose sums nobody knows count as not pulled."""
+    unknown = np.isnan(seen.sums)
+    return Data(np.where(unknown, 0, seen.pulls), np.where(unknown, 0.0, seen.sums))
 
 
 def _is_whole(value: Any) -> bool:

@@ -26,6 +26,7 @@ from structured_bandits.inference.misfit.reward_likelihood import (
     log_likelihood,
     log_mixture,
     reward_counts,
+    reward_scale,
 )
 from structured_bandits.inference.priors import checked_prior
 from structured_bandits.planning.confidence import Data
@@ -56,13 +57,21 @@ class Certificate(NamedTuple):
 
     def __str__(self) -> str:
         """Return it in sentences."""
-        own = self.from_arms
-        said = f"By the rewards of the arms alone: {own.name!r} is best, {error_text(own.error)}."
-        if self.given_models is None:
-            return said
-        table = self.given_models
-        given = f"If one of the models is right: {table.name!r} is best, {error_text(table.error)}."
-        return f"{given}\n{said}"
+        given, alone = self.given_models, self.from_arms
+        return "\n".join(sentences(None if given is None else given[1:], alone[1:]))
+
+
+def sentences(given: tuple[str, float] | None, alone: tuple[str, float]) -> list[str]:
+    """Return the sentences on names of arms and errors: given the models, and from the arms alone."""
+    supposed = [
+        ("If one of the models is right", given),
+        ("By the rewards of the arms alone", alone),
+    ]
+    return [
+        f"{words}: {found[0]!r} is best, {error_text(found[1])}."
+        for words, found in supposed
+        if found is not None
+    ]
 
 
 def error_text(error: float) -> str:
@@ -113,7 +122,10 @@ def best_given_models(
 
 def best_from_arms(rewards: Rewards, data: Data) -> tuple[int, float]:
     """Return the arm with the highest mean, and the error whatever the means are."""
-    scale = scale_of(rewards, len(data.pulls))
+    around_zero = np.zeros(
+        (len(data.pulls), 2)
+    )  # where the means of Gaussian rewards are looked for
+    scale = reward_scale(rewards.bottom, rewards.top, rewards.sigma, lambda: around_zero)
     means = np.divide(
         data.sums, data.pulls, out=np.full(len(data.pulls), -math.inf), where=data.pulls > 0
     )
@@ -123,14 +135,6 @@ def best_from_arms(rewards: Rewards, data: Data) -> tuple[int, float]:
         return best, 0.0
     least = min(pair_evidence(scale, data, best, other) for other in others)
     return best, math.exp(min(0.0, math.log(len(others)) - least))
-
-
-def scale_of(rewards: Rewards, arms: int) -> RewardScale:
-    """Return the scale of rewards."""
-    if math.isfinite(rewards.bottom):
-        width = rewards.top - rewards.bottom
-        return RewardScale(False, rewards.bottom, width, rewards.sigma, np.empty(0))
-    return RewardScale(True, 0.0, 1.0, rewards.sigma, np.zeros(arms))
 
 
 def pair_evidence(scale: RewardScale, data: Data, arm: int, other: int) -> float:

@@ -21,7 +21,11 @@ import numpy as np
 
 from structured_bandits.arrays import Flags, Floats, Ints
 from structured_bandits.compilable import compilable
-from structured_bandits.inference.misfit.reward_likelihood import RewardScale, reward_counts
+from structured_bandits.inference.misfit.reward_likelihood import (
+    RewardScale,
+    reward_counts,
+    reward_scale,
+)
 from structured_bandits.planning.confidence import Data
 from structured_bandits.records import Record
 from structured_bandits.structures.reward_ranges import Rewards
@@ -48,14 +52,11 @@ class LikelihoodSets(Record, _LikelihoodSets):
 def likelihood_sets(table: Floats, log_prior: Floats, rewards: Rewards) -> LikelihoodSets:
     """Return the sets for a table of means (models x arms)."""
     if math.isfinite(rewards.bottom):
-        width = rewards.top - rewards.bottom
-        shares = ((table - rewards.bottom) / width).clip(0.0, 1.0)
-        scale = RewardScale(False, rewards.bottom, width, rewards.sigma, np.empty(0))
+        shares = ((table - rewards.bottom) / (rewards.top - rewards.bottom)).clip(0.0, 1.0)
         with np.errstate(divide="ignore"):
             first, second = np.log(shares), np.log1p(-shares)
     else:
         variance = rewards.sigma**2
-        scale = RewardScale(True, 0.0, 1.0, rewards.sigma, np.empty(0))
         first, second = table / variance, -0.5 * table * table / variance
     return LikelihoodSets(
         np.ascontiguousarray(first.T),
@@ -64,7 +65,7 @@ def likelihood_sets(table: Floats, log_prior: Floats, rewards: Rewards) -> Likel
         log_prior,
         table.argmax(axis=1).astype(np.int64),
         table.max(axis=1),
-        scale,
+        reward_scale(rewards.bottom, rewards.top, rewards.sigma, lambda: np.empty((0, 2))),
     )
 
 

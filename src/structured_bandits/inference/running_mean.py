@@ -20,6 +20,7 @@ from structured_bandits.arrays import Floats
 
 #: Small tilts matter for many rewards: beyond some 10^7 the interval is wider than it could be.
 TILTS = np.concatenate([-np.geomspace(0.003, 6.0, 40), np.geomspace(0.003, 6.0, 40)])
+GROWTH = np.expm1(TILTS)
 HALVINGS = 50
 
 
@@ -64,6 +65,6 @@ def _end(inside: float, outside: float, count: int, budget: float) -> float:
 
 def _log_evidence(mean: float, p: float, count: int) -> float:
     """Return log E_n(p); it is convex in p, and at most 0 at the mean."""
-    exponents: Floats = count * (TILTS * mean - np.log1p(p * np.expm1(TILTS)))
+    exponents: Floats = count * (TILTS * mean - np.log1p(p * GROWTH))
     top = float(exponents.max())
     return top + math.log(float(np.exp(exponents - top).mean()))

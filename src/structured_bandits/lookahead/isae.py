@@ -28,10 +28,10 @@ from structured_bandits.planning.corners import (
     NO_REGION,
     Region,
     corner_of,
+    guessed_share,
     likely_region,
     region_streak,
 )
-from structured_bandits.planning.posterior import reward_counts
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.policies.isae import FAINT, ISAE, ISAEState, judge, pulled_arm
 from structured_bandits.policies.rivals import (
@@ -135,11 +135,7 @@ def longest(policy: Any, state: Any, choice: Chosen, now: Now, ended: bool, work
     It is tried as long as four times the last one, and halved until it holds.
     """
     arm = choice.arm
-    pulls = state.data.pulls[arm]
-    mean = 0.5
-    if pulls > 0:
-        hits, _ = reward_counts(pulls, state.data.sums[arm], policy.bottom, policy.top)
-        mean = min(max((hits + 0.5) / (pulls + 1.0), 0.0), 1.0)
+    mean = guessed_share(state.data, arm, policy.bottom, policy.top)
     length = min(now.limit - 1, 4 * work.memory.lengths[arm] + 4)
     while length > 0:
         region = likely_region(length, mean, ended)

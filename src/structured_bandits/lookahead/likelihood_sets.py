@@ -19,6 +19,7 @@ from structured_bandits.compilable import compilable
 from structured_bandits.inference.likelihood_sets import (
     LikelihoodSets,
     budget_at,
+    comes_before,
     fresh_logs,
     log_mixture,
 )
@@ -27,10 +28,10 @@ from structured_bandits.planning.corners import (
     NO_REGION,
     Region,
     corner_of,
+    guessed_share,
     likely_region,
     region_streak,
 )
-from structured_bandits.planning.posterior import reward_counts
 from structured_bandits.planning.streaks import Streak, certain_streak
 from structured_bandits.protocol import Now
 
@@ -65,10 +66,7 @@ def set_stretch(
     if not math.isfinite(policy.bottom) or now.limit < 2:
         return certain_streak(arm, 1, 0)
     ended = now.least == policy.bottom and now.most == policy.top
-    mean = 0.5
-    if data.pulls[arm] > 0:
-        hits, _ = reward_counts(data.pulls[arm], data.sums[arm], policy.bottom, policy.top)
-        mean = min(max((hits + 0.5) / (data.pulls[arm] + 1.0), 0.0), 1.0)
+    mean = guessed_share(data, arm, policy.bottom, policy.top)
     length = min(now.limit - 1, 4 * memory.lengths[arm] + 4)
     region = NO_REGION
     while length > 0:
@@ -110,11 +108,7 @@ def stays_possible(sets: Any, model: int, arm: int, region: Region, logs: Floats
 @compilable
 def preferred(sets: Any, other: int, model: int) -> bool:
     """Would optimism choose the arm of another model, if this were in the set, too?"""
-    if sets.best[other] == sets.best[model]:
-        return False
-    if sets.value[other] != sets.value[model]:
-        return bool(sets.value[other] > sets.value[model])
-    return bool(sets.best[other] < sets.best[model])
+    return sets.best[other] != sets.best[model] and comes_before(sets, other, model)
 
 
 @compilable

@@ -20,6 +20,7 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 from structured_bandits.compilable import compilable
+from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.streaks import NO_LIMIT, Streak, streak_until
 
 
@@ -55,6 +56,14 @@ def stays_within(
         and condition.stays(state, arm, float(length - most), float(most))
         and condition.stays(state, arm, float(length), 0.0)
     )
+
+
+@compilable
+def guessed_share(data: Data, arm: int, bottom: float, top: float) -> float:
+    """Return a guess of an arm's mean, scaled to [0, 1]: 1/2 before its first pull."""
+    pulls = data.pulls[arm]
+    share = ((data.sums[arm] - bottom * pulls) / (top - bottom) + 0.5) / (pulls + 1.0)
+    return min(max(share, 0.0), 1.0)
 
 
 @compilable

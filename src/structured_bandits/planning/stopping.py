@@ -16,6 +16,7 @@ import numpy as np
 from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data, Prospect
+from structured_bandits.planning.corners import guessed_share
 from structured_bandits.planning.streaks import Streak
 from structured_bandits.planning.tangents import Shares
 
@@ -45,9 +46,7 @@ def likely_shares(arm: int, data: Data, prospect: Prospect, tries: Tries) -> Sha
     two standard deviations of their means. If the last one was short, the next ones are runs: until the
     first miss of an arm that seldom misses, until the first gain of an arm that seldom gains.
     """
-    pulls, bottom = data.pulls[arm], prospect.bottom
-    share = ((data.sums[arm] - bottom * pulls) / (prospect.top - bottom) + 0.5) / (pulls + 1.0)
-    share = min(max(share, 0.0), 1.0)
+    pulls, share = data.pulls[arm], guessed_share(data, arm, prospect.bottom, prospect.top)
     if tries.lengths[arm] < 0.0:
         tries.lengths[arm] += 1.0
         return Shares(0.0, 1.0) if share > 0.5 else Shares(1.0, 0.0)

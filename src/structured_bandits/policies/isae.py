@@ -24,6 +24,7 @@ from structured_bandits.policies.base import (
 from structured_bandits.policies.rivals import (
     Expectations,
     ModelTable,
+    cheapest_arm,
     counted,
     fresh_belief,
     leave_out,
@@ -254,7 +255,5 @@ def pulled_arm(
             drawn = model
             if u < below:
                 break
-    least = math.inf
-    for regret in belief.regret:
-        least = min(least, regret)
+    least = belief.regret[cheapest_arm(belief.regret)]
     return telling_arm(policy.models, drawn, policy.numbers.f * least, belief)

@@ -169,6 +169,12 @@ def write_regret(models: ModelTable, belief: Expectations) -> int:
         if weight > 0.0:
             for arm in range(len(regret)):
                 regret[arm] += weight * models.gaps[model, arm]
+    return cheapest_arm(regret)
+
+
+@compilable
+def cheapest_arm(regret: Floats) -> int:
+    """Return the arm with the least regret, the first of several."""
     cheapest = 0
     for arm in range(1, len(regret)):
         if regret[arm] < regret[cheapest]:

@@ -65,9 +65,9 @@ class SUCB(PaperPolicy, ChoicePolicy, _SUCB):
     fits, this is counted as an empty set, and the arm with the highest UCB index among those that are
     best in some model is played (errata, I-15), of likelihood sets the least pulled of these.
 
-    The defaults are for use, outside the theorems: alpha = ALPHA for likelihood sets, else 1/2 with KL
-    intervals. `SUCB.paper` is the rule of the paper's experiments. The paper's own parameter is twice
-    our alpha (docs/concepts.md).
+    The defaults are for use, outside the theorems: alpha = 1/2, and KL intervals where there is no
+    table. `SUCB.paper` is the rule of the paper's experiments. The paper's own parameter is twice our
+    alpha (docs/concepts.md).
     """
 
     asks = ("choose", "certain_length", "empty_length", "best_arms_in")

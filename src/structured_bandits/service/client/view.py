@@ -14,7 +14,7 @@ from structured_bandits.agents.view import (
     seen_words,
 )
 from structured_bandits.agents.words import MOST, NONE_FITS, cut, fit_words, listed, weights_words
-from structured_bandits.inference.certificate import error_text
+from structured_bandits.inference.certificate import sentences
 from structured_bandits.inference.misfit.report import p_value_words
 from structured_bandits.wire import ArmView, CertificateView, MisfitView, ModelsView, State
 
@@ -68,14 +68,8 @@ def _models_words(models: ModelsView) -> list[str]:
 
 
 def _certificate_words(found: CertificateView) -> list[str]:
-    words = []
-    if (given := found.given_models) is not None:
-        words.append(
-            f"If one of the models is right: {given.arm!r} is best, {error_text(given.error)}."
-        )
-    alone = found.from_arms
-    said = f"By the rewards of the arms alone: {alone.arm!r} is best, {error_text(alone.error)}."
-    return [*words, said]
+    given, alone = found.given_models, found.from_arms
+    return sentences(None if given is None else (given.arm, given.error), (alone.arm, alone.error))
 
 
 def _misfit_words(misfit: MisfitView) -> str:
