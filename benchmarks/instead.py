@@ -117,14 +117,11 @@ POLICIES: dict[str, Callable[[Any], Any]] = {
 def policies_of(structure: Any) -> dict[str, Callable[[Any], Any]]:
     """Return the policies that play on a structure, those that need single models among them."""
     found = dict(POLICIES)
-    if structure.kind == "boxes":
-        found["UncertainModelTS (rows)"] = lambda boxes: sb.UncertainModelTS(
-            sb.FiniteStructure(boxes.rows)
-        )
-    if structure.kind in ("finite", "curves"):
+    if structure.kind in ("finite", "curves", "boxes"):
         found["ModelTS"] = sb.ModelTS
+        found["ModelTS trust=0.5"] = partial(sb.ModelTS, trust=0.5)
     if structure.kind == "finite":
-        found |= {"UncertainModelTS": sb.UncertainModelTS, "IDS": sb.IDS}
+        found["IDS"] = sb.IDS
     return found
 
 

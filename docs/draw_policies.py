@@ -82,7 +82,7 @@ SPECS: dict[str, dict[str, dict[str, Any]]] = {
         "GreedyMLE": {"kind": "GreedyMLE"},
         "GreedyMLE likelihood": {"kind": "GreedyMLE", "fit": "likelihood"},
         "ModelTS": {"kind": "ModelTS"},
-        "UncertainModelTS": {"kind": "UncertainModelTS"},
+        "ModelTS trust=0.5": {"kind": "ModelTS", "trust": 0.5},
         "IDS": {"kind": "IDS"},
         "ISAE": {"kind": "ISAE"},
         "BestArm": {"kind": "BestArm", "level": 0.01},

@@ -63,7 +63,7 @@ PLAY: dict[str, Callable[[int, int], Counter[str]]] = {
     "ThompsonSampling": taped_contests.thompson,
     "ModelTS": taped_contests.model_ts,
     "ModelTS-curves": taped_contests.model_ts_on_curves,
-    "UncertainModelTS": taped_contests.uncertain_model_ts,
+    "ModelTS-doubt": taped_contests.doubtful_model_ts,
     "IDS": taped_contests.ids,
     "TSC": lambda seed, index: taped_contests.tsc(
         set_contests.small_case(seed, index), seed, index

@@ -110,7 +110,7 @@ POLICIES: dict[str, Maker] = {
     "TSC": lambda g: sb.TSC(g.structure),
     "OSSB": lambda g: sb.OSSB(g.structure),
     "ModelTS": lambda g: sb.ModelTS(g.structure),
-    "UncertainModelTS": lambda g: sb.UncertainModelTS(g.structure, trust=0.5),
+    "ModelTS, trust 0.5": lambda g: sb.ModelTS(g.structure, trust=0.5),
     "IDS": lambda g: sb.IDS(g.structure),
     "Guarded": lambda g: sb.Guarded(sb.ModelTS(g.structure)),
     "KLUCB": lambda g: sb.KLUCB(len(g.means)),

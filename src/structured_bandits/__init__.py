@@ -44,7 +44,6 @@ from structured_bandits.policies.tsc import TSC
 from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.ucbc import UCBC
 from structured_bandits.policies.ucbv import UCBV
-from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
 from structured_bandits.policies.wagp import WAGP
 from structured_bandits.protocol import Choice, Now, Outcome, Paid, Seen
 from structured_bandits.simulation.result import Result, load_result
@@ -120,6 +119,7 @@ LATER = {  # what a simulation does without: a third of the time that the packag
     "Overview": "theory.overview",
     "overview": "theory.overview",
 }
+GONE = {"UncertainModelTS": "ModelTS(structure, trust=0.5)"}
 ROOMS = {"testing", *(place.split(".")[0] for place in LATER.values())}
 
 
@@ -131,7 +131,9 @@ def __getattr__(name: str) -> Any:
         return value
     if name in ROOMS:
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    now = GONE.get(name)
+    hint = f"; take {now}" if now else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:
@@ -206,7 +208,6 @@ __all__ = [
     "Sweep",
     "Tape",
     "ThompsonSampling",
-    "UncertainModelTS",
     "advise",
     "analyse",
     "around",

@@ -113,7 +113,9 @@ def test_the_policy_is_ready_for_an_agent_and_the_words_are_sentences(small: sb.
     assert sb.Agent(small.policy).ask().name in ("tea", "coffee")
     assert small.words.startswith("Take ModelTS: in 50 pulls it loses ")
     assert small.words.count("regret") == 1
-    assert "If all means are off by 0.05, it loses " in small.words
+    assert "If all means are off by 0.05 it loses " in small.words
+    assert "; if the arm that is worst in the structure is best it loses " in small.words
+    assert "; if the arm that is best in the structure is bad it loses " in small.words
     assert small.words in " ".join(str(small).split())
 
 
@@ -124,22 +126,25 @@ def test_a_regret_of_nothing_is_not_promised_where_one_arm_is_best_in_every_row(
     tmp_path: Path,
 ) -> None:
     """It was said that ModelTS loses 0.00; it plays tea alone, so that was no news of ModelTS."""
-    advice = ask(SAME, policies=some(SAME, 50, "ModelTS"), wrong=(0.02,))
+    advice = ask(SAME, policies=some(SAME, 50, "ModelTS"), wrong=(0.02,), trust=1.0)
     assert advice.words.startswith(
         "This knowledge cannot help you choose: tea is best in every row, so there is nothing to learn."
     )
     assert "0.00" not in advice.words
     assert "Take" not in advice.words
-    assert "tea was still best whenever we tried" in advice.words
+    assert "ModelTS, which believes the knowledge, loses " in advice.words
+    assert "if the arm that is best in the structure is bad." in advice.words
     advice.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "<h1>Play tea</h1>" in page
     assert "This knowledge cannot help you choose" in page
 
 
-def test_where_one_arm_is_best_a_doubt_that_matters_still_decides() -> None:
-    """Off by 0.5 coffee may be best, so a policy that believes the table does not survive."""
-    advice = ask(SAME, horizon=400, policies=some(SAME, 400, "ModelTS"), wrong=(0.5,))
+@pytest.mark.parametrize("size", [0.02, 0.5])
+def test_where_one_arm_is_best_a_doubt_that_matters_still_decides(size: float) -> None:
+    """If tea is bad coffee is best, so a policy that believes the table does not survive."""
+    advice = ask(SAME, horizon=400, policies=some(SAME, 400, "ModelTS"), wrong=(size,))
+    assert "0.00" not in advice.words
     assert advice.words.startswith("This knowledge cannot help you choose: tea is best")
     assert "Take ThompsonSampling: in 400 pulls it loses" in advice.words
     assert advice.info["best_everywhere"] == "tea"
@@ -152,7 +157,7 @@ def test_the_table_has_what_was_asked_for(small: sb.Advice) -> None:
     assert first["mean_low"] < first["mean"] < first["mean_high"]
     assert first["worst_truth"] in ("model 0", "model 1")
     assert first["times_blind"] == pytest.approx(first["mean"] / blind["mean"])
-    assert set(first["wrong"]) == {"0.05"}
+    assert set(first["wrong"]) == {"0.05", "worst best", "best bad"}
     assert blind["verdict"] == "survives"
     assert (first["randomised"], first["batches"]) == (True, True)
     assert first["microseconds"] > 0.0
@@ -181,13 +186,14 @@ def test_the_page_holds_everything_and_respects_files_of_others(
 def test_the_figure_has_a_dot_for_each_candidate_and_kind_of_truths(small: sb.Advice) -> None:
     ax = small.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["ModelTS", BLIND]
-    assert len(ax.containers) == 2  # inside, and off by 0.05
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["the structure is right", "means off by 0.05", "worst best", "best bad"]
 
 
 def test_gaussian_rewards_and_truths_of_the_user() -> None:
     every = sb.candidates(SMALL, 50, family="gaussian")
     assert not {"SUCB kl", "SUCB alpha=2 kl"} & set(every)
-    assert "UncertainModelTS" not in every
+    assert every["ModelTS trust=0.5"].trust == 0.5
     policies = {"ModelTS": every["ModelTS"], BLIND: every[BLIND]}
     advice = ask(family="gaussian", policies=policies, truths=[1, [0.4, 0.6]], trust=1.0)
     assert set(advice.info["trials"]) == {"model 1", "means 0.4, 0.6"}
@@ -205,7 +211,8 @@ def test_every_policy_of_the_library_is_a_candidate_or_says_why_not() -> None:
     assert refused["WAGP"].startswith("WAGP cannot play")
     by_name = {each.name: each for each in able}
     assert by_name["SAE"].policy.horizon == 20_000
-    assert by_name["UncertainModelTS"].policy.trust == 0.5
+    assert by_name["ModelTS trust=0.5"].policy.trust == 0.5
+    assert by_name["ModelTS"].policy.trust == 1.0
     assert by_name["SAE"].takes_batches
     assert by_name["SUCB"].takes_batches  # agents reckon with what is out, whatever the policy
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,15 @@ import structured_bandits as sb
 from structured_bandits.advice.hard_instances import trials
 from structured_bandits.advice.options import Options, checked_options
 from structured_bandits.advice.truths import (
-    Outside,
+    BEST_IS_BAD,
+    WORST_IS_BEST,
+    best_is_bad,
     distance,
     named_truths,
+    outsides,
     posterior_of,
     truths_of,
+    worst_is_best,
 )
 from structured_bandits.experiments.paper.structures import figure1_left
 from structured_bandits.protocol import Seen
@@ -101,11 +106,39 @@ def test_equations_hold_on_a_walk_and_data_pull_it() -> None:
 def test_truths_outside_are_off_by_as_much_and_half_of_it_from_all_models() -> None:
     options = asked(TYPES)
     inside = truths_of(options, None)
-    outside, rng = Outside(TYPES, inside, 0.05, options.ends), np.random.default_rng(9)
+    outside, rng = outsides(options, inside)["0.05"], np.random.default_rng(9)
     assert outside.exist(seed=0)
     for _ in range(50):
         far = np.abs(np.array(TABLE) - outside.draw(rng)).max(axis=1).min()
         assert 0.025 <= far <= 0.05 + 1e-12
+
+
+def test_one_arm_is_off_by_much() -> None:
+    options = asked(TYPES)
+    outside, rng = outsides(options, truths_of(options, None)), np.random.default_rng(9)
+    table, met = np.array(TABLE), set()
+    for name, draw in (
+        (WORST_IS_BEST, outside[WORST_IS_BEST]),
+        (BEST_IS_BAD, outside[BEST_IS_BAD]),
+    ):
+        for _ in range(20):
+            means = draw.draw(rng)
+            row = table[np.argmin(np.abs(table - means).min(axis=1))]
+            (arm,) = np.flatnonzero(means != row)
+            if name == WORST_IS_BEST:
+                assert arm == row.argmin()
+                assert means[arm] == pytest.approx(min(1.25 * row.max(), 0.5 + 0.5 * row.max()))
+            else:
+                assert arm == row.argmax()
+                assert means[arm] == pytest.approx(0.3 * row.max())
+            met.add((name, int(arm)))
+    assert len(met) > 2
+
+
+def test_without_a_range_one_arm_is_off_within_the_spread_of_the_means() -> None:
+    means, ends, rng = np.array([2.0, -1.0, 3.0]), (-math.inf, math.inf), np.random.default_rng(0)
+    assert worst_is_best(ends, means, rng).tolist() == [2.0, 4.0, 3.0]
+    assert best_is_bad(ends, means, rng) == pytest.approx([2.0, -1.0, 0.2])
 
 
 def test_distances_of_tables_and_of_polytopes_mean_the_same() -> None:
@@ -116,9 +149,8 @@ def test_distances_of_tables_and_of_polytopes_mean_the_same() -> None:
 
 def test_nothing_lies_outside_what_is_not_structured() -> None:
     options = asked(sb.unstructured(2))
-    assert not Outside(options.structure, truths_of(options, None), 0.05, options.ends).exist(
-        seed=0
-    )
+    outside = outsides(options, truths_of(options, None))
+    assert not any(each.exist(seed=0) for each in outside.values())
 
 
 def test_trials_are_all_models_of_a_small_table_and_the_hardest_of_a_large_one() -> None:

@@ -284,7 +284,7 @@ def exact_weights(prior: tuple[int, int]) -> dict[str, float]:
         (sb.ModelTS(TABLE, prior=[1, 30]), (1, 30)),
         (sb.ModelTS(TABLE, prior=[1, 30], temper=0.25), (1, 30)),
         (sb.IDS(TABLE, prior=[1, 30]), (1, 30)),
-        (sb.UncertainModelTS(TABLE, prior=[1, 30], trust=0.1), (1, 30)),
+        (sb.ModelTS(TABLE, prior=[1, 30], trust=0.1), (1, 30)),
         (sb.ThompsonSampling(TABLE, prior=(1.0, 30.0)), (1, 1)),  # a prior of means, not of models
         (sb.TSC(TABLE, prior=(1.0, 30.0)), (1, 1)),
         (sb.SUCB.paper(TABLE), (1, 1)),
@@ -296,7 +296,7 @@ def exact_weights(prior: tuple[int, int]) -> dict[str, float]:
         "ModelTS",
         "tempered",
         "IDS",
-        "UncertainModelTS",
+        "doubting",
         "ThompsonSampling",
         "TSC",
         "SUCB",

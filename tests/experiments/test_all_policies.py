@@ -40,7 +40,6 @@ def test_every_policy_that_can_play_is_there() -> None:
         "BestArm",
         "IDS",
         "ISAE",
-        "UncertainModelTS",
     }  # which need a table
     assert random == table - {"OSSB"}
 

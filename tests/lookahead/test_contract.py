@@ -21,7 +21,7 @@ TAPES = 8
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_without_any_lookahead_the_same_arms_are_played(kind: str, name: str) -> None:
     met = sum((compare(kind, name, index) for index in range(TAPES)), start=compare(kind, name, 99))
-    drawn = name in ("ModelTS", "ThompsonSampling", "TSC", "IDS", "UncertainModelTS", "WAGP")
+    drawn = name in ("ModelTS", "ThompsonSampling", "TSC", "IDS", "ModelTS-doubt", "WAGP")
     singly = name in ("UCBV", "Guarded-ModelTS", "ISAE-threshold") or (
         kind == "curve" and name == "GreedyMLE"
     )

@@ -21,13 +21,15 @@ relations between rests are not seen. What 60 digits then leave open raises ``Ar
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from oracles.draws import sharp_beta_quantile
 from oracles.structures import (
     MP,
     ONE,
@@ -42,17 +44,19 @@ from oracles.structures import (
     log,
     real,
 )
-from scipy.special import betaincinv, betaln
+from scipy.special import betaincinv, betaln, expit
 
 __all__ = [
     "Belief",
+    "DoubtTrace",
+    "Places",
     "belief",
+    "doubtful_model_ts",
     "greedy_likelihood",
     "ids",
     "model_ts",
     "ossb",
     "posterior",
-    "uncertain_model_ts",
 ]
 
 Table = Sequence[Sequence[Any]]
@@ -61,6 +65,7 @@ LEAD = Fraction(17, 10)  # an arm leads with more than this times the weight of 
 UNSURE = 1e-9  # floats do not decide what is closer
 SAME = MP.mpf(10) ** -25  # sums of logarithms that agree to 25 digits count as equal
 SMALLEST = 1e-290  # what is smaller may be 0 as a float
+SUBNORMAL = 2.3e-308  # what is smaller is 0 or this, as a quantile
 FORGOTTEN = 700.0  # weights of less than exp(-700) of the largest are 0
 
 
@@ -261,7 +266,7 @@ def sampled_arm(state: Weights, u: Any) -> int:
 def note_distances(trace: Trace, distances: Sequence[float]) -> None:
     """Count a tie if one of the distances is 0 and record the smallest of the others."""
     trace.ties += any(distance == 0 for distance in distances)
-    apart = [abs(distance) for distance in distances if distance != 0]
+    apart = [float(abs(distance)) for distance in distances if distance != 0]
     trace.closest = min([trace.closest, *apart])
 
 
@@ -289,74 +294,193 @@ def model_ts(
     return game.trace
 
 
-# ------------------------------------------------------------------- models that are only near
+# ------------------------------------------------------------------- models that are doubted
+
+Law = tuple[Fraction, Fraction]  # the parameters of a Beta law
+Mean = Fraction | tuple[Fraction, Fraction, Fraction]  # a known mean, or a Beta law and the uniform
 
 
-class Pairs(Mixture):
-    """The posterior weights of pairs (model, strength); without strength the model is exact.
+class Level(NamedTuple):
+    """A way to doubt a model: how likely it is, how strong its means are, how likely arms are off."""
 
-    With strength k the mean of arm i has the law Beta(k mu_i, k (1 - mu_i)), mu_i cut to
-    [1e-6, 1 - 1e-6]; the weight is the prior times the probability of the rewards in order.
+    weight: Fraction
+    strength: Fraction | None  # none: the means are exact
+    off: Fraction
+
+
+def levels(trust: Any, off: Any, strengths: Sequence[Any]) -> list[Level]:
+    """The levels that have a weight, in order: exact, exact but for some arms, near."""
+    sure, rare = exact(trust), exact(off)
+    near = [Level((1 - sure) ** 2 / len(strengths), exact(k), rare) for k in strengths]
+    every = [Level(sure**2, None, ZERO), Level(2 * sure * (1 - sure), None, rare), *near]
+    return [level for level in every if level.weight > 0]
+
+
+def slab_of(rows: Sequence[Sequence[Fraction]], trace: Trace) -> Law:
+    """The law of the mean of an arm that is off: mean and twice the variance of the table's entries.
+
+    What floats may not tell is whether there is such a law: recorded.
+    """
+    entries = [x for row in rows for x in row]
+    mean = sum(entries, ZERO) / len(entries)
+    variance = sum(((x - mean) ** 2 for x in entries), ZERO) / len(entries)
+    if variance == 0:
+        return ONE, ONE
+    weight = mean * (1 - mean) / (2 * variance) - 1
+    note_distances(trace, [float(weight - ONE / 2)])
+    return (weight * mean, weight * (1 - mean)) if weight >= ONE / 2 else (ONE, ONE)
+
+
+@cache
+def log_part_of_step(x: Fraction, part: Fraction) -> float:
+    """The logarithm of Gamma(x + part) / Gamma(x), part between 0 and 1."""
+    return float(MP.loggamma(real(x + part)) - MP.loggamma(real(x)))
+
+
+def log_rising(x: Fraction, n: Fraction) -> float:
+    """The logarithm of Gamma(x + n) / Gamma(x) as a float: step by step, so no large terms cancel."""
+    steps, part = divmod(n, 1)
+    first = log_part_of_step(x, part) if part else 0.0
+    return first + math.fsum(np.log(float(x + part) + np.arange(steps)))
+
+
+def log_beta_ratio(law: Law, wins: Fraction, losses: Fraction) -> float:
+    """The logarithm of B(a + wins, b + losses) / B(a, b) as a float."""
+    a, b = law
+    return log_rising(a, wins) + log_rising(b, losses) - log_rising(a + b, wins + losses)
+
+
+def beta_ratio(law: Law, wins: Fraction, losses: Fraction) -> Fraction | Real:
+    """B(a + wins, b + losses) / B(a, b): a fraction if wins and losses are whole, else 60 digits."""
+    a, b = law
+    if wins.denominator == losses.denominator == 1:
+        tops = [*(a + s for s in range(int(wins))), *(b + f for f in range(int(losses)))]
+        return math.prod(tops, start=ONE) / math.prod(
+            (a + b + n for n in range(int(wins + losses))), start=ONE
+        )
+    return MP.gammaprod(
+        [real(a + wins), real(b + losses), real(a + b)],
+        [real(a), real(b), real(a + b + wins + losses)],
+    )
+
+
+def power_product(bases: tuple[Fraction, Fraction], wins: Fraction, losses: Fraction) -> Any:
+    """The likelihood of a known mean: a fraction if wins and losses are whole, else 60 digits."""
+    one, zero = bases
+    if wins.denominator == losses.denominator == 1:
+        return one ** int(wins) * zero ** int(losses)
+    return MP.exp(real(wins) * log(one) + real(losses) * log(zero))
+
+
+class Places(Mixture):
+    """The posterior weights of the places: level by level, in each model by model.
+
+    ``places[p]`` is (level, model). Sums of rewards and of what they lack of 1 are times `temper`.
     """
 
     def __init__(
         self,
         table: Table,
         game: Game,
-        trust: float,
+        trust: Any,
+        off: Any,
         strengths: Sequence[Any],
-        prior: Sequence[Any] | None,
+        prior: Sequence[Any] | None = None,
+        temper: float = 1.0,
     ) -> None:
-        if game.unit != 1:
-            raise ValueError("the rule says what rewards of 0 and 1 do, no others")
-        self.game, self.models = game, Weights(table, game, prior)
-        near = [(exact(k), (1 - exact(trust)) / len(strengths)) for k in strengths]
-        kinds = [*near, (None, exact(trust))]
-        self.pairs = [(m, k) for m in range(len(table)) for k, _ in kinds]
-        self.exact = np.array([k is None for _, k in self.pairs])
-        self.prior = [p * share for p in self.models.prior for _, share in kinds]
-        self.logs = np.array([float(log(p)) if p > 0 else -math.inf for p in self.prior])
-        self.floats = np.array(
-            [[self.before(j, i) for i in range(len(table[0]))] for j in range(len(self.pairs))],
-            float,
-        )
+        self.game, self.temper = game, exact(temper)
+        self.rows = [tuple(map(exact, row)) for row in table]
+        if not all(0 <= mean <= 1 for row in self.rows for mean in row):
+            raise ValueError("the rule is for means in [0, 1]")
+        self.slab = slab_of(self.rows, game.trace)
+        before = [ONE] * len(self.rows) if prior is None else [exact(p) for p in prior]
+        self.places = [
+            (level, m) for level in levels(trust, off, strengths) for m in range(len(self.rows))
+        ]
+        self.prior = [level.weight * before[m] for level, m in self.places]
+        shape = len(self.places), len(game.counts)
+        self.log_spikes, self.log_slabs = np.zeros(shape), np.zeros(shape)
+        for arm in range(shape[1]):
+            self.learn(arm)
 
-    def before(self, pair: int, arm: int) -> tuple[Fraction, Fraction]:
-        """The parameters of the arm's Beta law before the first pull, or the exact model's chances."""
-        model, strength = self.pairs[pair]
-        if strength is None:
-            return self.models.bases[model][arm]
-        mean = min(max(self.models.rows[model][arm], FLOOR), 1 - FLOOR)
-        return strength * mean, strength * (1 - mean)
+    def data(self, arm: int) -> tuple[Fraction, Fraction]:
+        """The sum of the rewards of an arm and the sum of what they lack of 1, times `temper`."""
+        total = Fraction(self.game.sums[arm], self.game.unit)
+        return self.temper * total, self.temper * (self.game.counts[arm] - total)
 
-    def now(self, pair: int, arm: int) -> tuple[Fraction, Fraction]:
-        """The parameters of the Beta law of an arm's mean."""
-        a, b = self.before(pair, arm)
-        wins = self.game.sums[arm]
-        return a + wins, b + self.game.counts[arm] - wins
+    def before(self, place: int, arm: int) -> Fraction | Law:
+        """The mean of an arm that is not off, or its law before the first pull."""
+        level, model = self.places[place]
+        mean = self.rows[model][arm]
+        if level.strength is None:
+            return mean
+        cut = min(max(mean, FLOOR), 1 - FLOOR)
+        return level.strength * cut, level.strength * (1 - cut)
 
-    def pull(self, arm: int) -> None:
-        """Pull an arm and multiply each weight by the probability of the reward."""
-        pulls, wins = self.game.counts[arm], self.game.sums[arm]
-        reward = self.game.pull(arm)
-        own = self.floats[:, arm, 0 if reward else 1]
-        near = own + (wins if reward else pulls - wins)
-        total = self.floats[:, arm].sum(axis=1) + pulls
-        self.logs = self.logs + np.log(np.where(self.exact, own, near / total))
+    def learn(self, arm: int) -> None:
+        """Compute the logarithms of (1 - off) spike and off slab from all data of an arm."""
+        wins, losses = self.data(arm)
+        slab = log_beta_ratio(self.slab, wins, losses)
+        for p, (level, _) in enumerate(self.places):
+            law = self.before(p, arm)
+            if isinstance(law, Fraction):
+                one, zero = likelihood_bases([law])[0]
+                spike = float(wins) * float(log(one)) + float(losses) * float(log(zero))
+            else:
+                spike = log_beta_ratio(law, wins, losses)
+            self.log_spikes[p, arm] = float(log(1 - level.off)) + spike
+            self.log_slabs[p, arm] = float(log(level.off)) + slab if level.off else -math.inf
+
+    def relative(self) -> np.ndarray:
+        """The probabilities of the places as floats."""
+        prior = np.array([float(log(p)) for p in self.prior])
+        return scaled(prior + np.logaddexp(self.log_spikes, self.log_slabs).sum(axis=1))
+
+    def shares(self, place: int, arm: int) -> tuple[Any, Any]:
+        """(1 - off) spike and off slab of an arm: fractions, or 60 digits of both."""
+        (level, _), law, data = self.places[place], self.before(place, arm), self.data(arm)
+        if isinstance(law, Fraction):
+            spike = power_product(likelihood_bases([law])[0], *data)
+        else:
+            spike = beta_ratio(law, *data)
+        slab = beta_ratio(self.slab, *data)
+        if isinstance(spike, Fraction):
+            return (1 - level.off) * spike, level.off * slab
+        return real(1 - level.off) * spike, real(level.off) * slab
 
     def split(self, member: int) -> tuple[Hashable, Fraction, Real]:
-        model, strength = self.pairs[member]
-        if strength is None:
-            name, rational, number = self.models.split(model)
-            return name, rational * self.prior[member] / self.models.prior[model], number
-        product = self.prior[member]
-        for arm, (pulls, wins) in enumerate(zip(self.game.counts, self.game.sums, strict=True)):
-            a, b = self.before(member, arm)
-            top = math.prod([a + s for s in range(wins)]) * math.prod(
-                [b + f for f in range(pulls - wins)]
-            )
-            product *= top / math.prod([a + b + n for n in range(pulls)], start=ONE)
-        return frozenset(), product, MP.mpf(1)
+        rational, number = self.prior[member], MP.mpf(1)
+        for arm in range(len(self.game.counts)):
+            likelihood = sum(self.shares(member, arm))
+            if isinstance(likelihood, Fraction):
+                rational *= likelihood
+            else:
+                number *= likelihood
+        return number, rational, number
+
+    def off_chance(self, place: int, arm: int) -> float:
+        """The probability that an arm is off at a place, as a float."""
+        return float(expit(self.log_slabs[place, arm] - self.log_spikes[place, arm]))
+
+    def is_off(self, place: int, arm: int, u: Fraction) -> bool:
+        """Whether the uniform is below the probability that the arm is off."""
+        gap = self.off_chance(place, arm) - float(u)
+        if abs(gap) <= UNSURE:
+            spike, slab = self.shares(place, arm)
+            if isinstance(slab, Fraction):
+                gap = float(slab / (spike + slab) - u)
+            else:
+                gap = float(decided(slab / (spike + slab) - real(u)))
+        note_distances(self.game.trace, [gap])
+        return gap > 0
+
+    def law(self, place: int, arm: int, off: bool) -> Fraction | Law:
+        """The mean of an arm, or the law that it has after the data."""
+        law = self.slab if off else self.before(place, arm)
+        if isinstance(law, Fraction):
+            return law
+        wins, losses = self.data(arm)
+        return law[0] + wins, law[1] + losses
 
 
 def log_lower_tail(a: Any, b: Any, u: Any) -> Real:
@@ -376,80 +500,118 @@ def quantile(a: Fraction, b: Fraction, u: Fraction) -> float:
     if u == 0:
         return 0.0
     if is_tiny(a, b, u):
-        return float(MP.exp(log_lower_tail(a, b, u)))
+        tiny = float(MP.exp(log_lower_tail(a, b, u)))
+        return tiny if tiny > SUBNORMAL else 0.0
     if is_tiny(b, a, 1 - u):
         return 1.0
     return float(betaincinv(float(a), float(b), float(u)))
 
 
-def refined(a: Fraction, b: Fraction, u: Fraction, start: float) -> Real:
-    """The quantile to more than 40 digits: three steps of Newton's method."""
+def refined(a: Fraction, b: Fraction, u: Fraction) -> Real:
+    """The quantile to more than 40 digits; if it is tiny, to the 14 digits of its leading term."""
     if is_tiny(a, b, u):
         return MP.exp(log_lower_tail(a, b, u))
-    x, y, mean = real(a), real(b), MP.mpf(start)
-    for _ in range(3):
-        off = MP.betainc(x, y, 0, mean, regularized=True) - real(u)
-        mean -= off * MP.beta(x, y) / (mean ** (x - 1) * (1 - mean) ** (y - 1))
-    return mean
+    return sharp_beta_quantile(a, b, real(u))
 
 
-def largest_mean(laws: Sequence[tuple[Fraction, Fraction, Fraction]], trace: Trace) -> int:
-    """The arm with the largest quantile, given (a, b, u) of each; the lowest arm on ties.
+def draw_of(mean: Mean) -> float:
+    return float(mean) if isinstance(mean, Fraction) else quantile(*mean)
 
-    Equal laws at equal uniforms tie, and so do quantiles that as floats are 0 or 1.
+
+def largest_mean(means: Sequence[Mean], trace: Trace) -> int:
+    """The arm with the largest mean, known or the quantile of (a, b, u); the lowest arm on ties.
+
+    Equal means tie, equal laws at equal uniforms, and what is 0 or 1 as a float. If of the latter some
+    are known, others drawn, that is recorded as close: a quantile may be rounded to the float beside.
     """
-    means = [quantile(*law) for law in laws]
-    top = max(means)
-    near = [i for i, mean in enumerate(means) if mean >= top * (1 - UNSURE)]
-    far = [mean for i, mean in enumerate(means) if i not in near]
+    draws = [draw_of(mean) for mean in means]
+    top = max(draws)
+    near = [i for i, draw in enumerate(draws) if draw >= top * (1 - UNSURE)]
+    far = [draw for i, draw in enumerate(draws) if i not in near]
     if far:
         trace.note(max(far), top)
-    if len({laws[i] for i in near}) > 1 and 0 < top < 1:
-        exactly = {i: refined(*laws[i], means[i]) for i in near}
-        first = max(near, key=lambda i: exactly[i])
+    if 0 < top < 1:
+        if len({means[i] for i in near}) > 1:
+            near = sharply_largest({i: means[i] for i in near}, trace)
+    else:
         for i in near:
-            if laws[i] != laws[first]:
-                decided(1 - exactly[i] / exactly[first])
-                trace.note(exactly[i], exactly[first])
-        near = [i for i in near if laws[i] == laws[first]]
-    elif top == 1:
-        for i in near:
-            trace.note(means[i], top)
-        near = [i for i in near if means[i] == 1]
+            trace.note(draws[i], top)
+        near = [i for i in near if draws[i] == top]
+        if len({isinstance(means[i], Fraction) for i in near}) > 1:
+            trace.closest = min(trace.closest, SMALLEST)
     trace.ties += len(near) > 1
     return near[0]
 
 
-def uncertain_model_ts(
+def sharply_largest(means: dict[int, Mean], trace: Trace) -> list[int]:
+    """The arms with the largest mean, by 40 digits."""
+    exactly = {
+        i: real(mean) if isinstance(mean, Fraction) else refined(*mean) for i, mean in means.items()
+    }
+    first = max(means, key=lambda i: exactly[i])
+    for i, mean in means.items():
+        if mean != means[first]:
+            decided(1 - exactly[i] / exactly[first])
+            trace.note(exactly[i], exactly[first])
+    return [i for i, mean in means.items() if mean == means[first]]
+
+
+@dataclass
+class DoubtTrace(Trace):
+    """Also counts the levels of the places, arms that were off, and what the arm played was.
+
+    ``met`` has "places_exact", "places_some_off" and "places_near"; "arms_off"; of the arms played
+    those "played_off", "played_exact" and "played_near". ``read`` counts the uniforms read.
+    """
+
+    met: Counter[str] = field(default_factory=Counter)
+    read: int = 0
+
+
+def doubtful_model_ts(
     table: Table,
     rewards: Rewards,
     horizon: int,
     uniforms: Sequence[Any],
     trust: float,
+    off: float,
     strengths: Sequence[Any],
     prior: Sequence[Any] | None = None,
-) -> Trace:
-    """Thompson sampling over pairs (model, strength) that share the model's prior.
+    temper: float = 1.0,
+) -> DoubtTrace:
+    """Thompson sampling over places: a model and how far it is believed (docs/mathematics.md 2.18).
 
-    ``trust`` goes to the exact model, the rest in equal parts to the strengths. The first uniform of a
-    pull picks the pair: models in order, for each its strengths in order, then the exact one.
-    An exact model plays its best arm. Otherwise a further uniform for each arm, in order, gives
-    its mean as a quantile of its Beta law, and the largest mean is played, the lowest arm on ties.
+    The first uniform of a pull picks the place. Then, arm by arm: unless the place never has arms
+    that are off, a uniform says whether this one is; unless its mean is known, another uniform gives
+    it, as a quantile of its Beta law. The largest mean is played, the lowest arm on ties. Near ties at
+    strengths like 1e9 are too much for mpmath, which raises.
     """
-    game = Game(len(table[0]), rewards)
-    pairs, tape = Pairs(table, game, trust, strengths, prior), map(exact, uniforms)
-    singles = [[j] for j in range(len(pairs.pairs))]
+    game, trace, tape = Game(len(table[0]), rewards), DoubtTrace(), map(exact, uniforms)
+    game.trace = trace
+    places = Places(table, game, trust, off, strengths, prior, temper)
+    singles = [[p] for p in range(len(places.places))]
+
+    def uniform() -> Fraction:
+        trace.read += 1
+        return next(tape)
+
     for _ in range(horizon):
-        pair, distances = drawn(pairs, singles, scaled(pairs.logs), next(tape))
-        note_distances(game.trace, distances)
-        model, strength = pairs.pairs[pair]
-        if strength is None:
-            arm = pairs.models.best[model]
-        else:
-            laws = [(*pairs.now(pair, i), next(tape)) for i in range(len(game.counts))]
-            arm = largest_mean(laws, game.trace)
-        pairs.pull(arm)
-    return game.trace
+        place, distances = drawn(places, singles, places.relative(), uniform())
+        note_distances(trace, distances)
+        level, offs, means = places.places[place][0], list[bool](), list[Mean]()
+        for arm in range(len(game.counts)):
+            offs.append(level.off > 0 and places.is_off(place, arm, uniform()))
+            law = places.law(place, arm, offs[arm])
+            means.append(law if isinstance(law, Fraction) else (*law, uniform()))
+        arm = largest_mean(means, trace)
+        kind = "near" if level.strength is not None else "exact" if level.off == 0 else "some_off"
+        trace.met["places_" + kind] += 1
+        trace.met["arms_off"] += sum(offs)
+        known = isinstance(means[arm], Fraction)
+        trace.met["played_" + ("off" if offs[arm] else "exact" if known else "near")] += 1
+        game.pull(arm)
+        places.learn(arm)
+    return trace
 
 
 # --------------------------------------------------------------- information-directed sampling

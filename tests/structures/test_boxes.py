@@ -346,7 +346,7 @@ def test_models_are_rows_or_places() -> None:
 
 def test_policies_that_need_single_models_say_so() -> None:
     structure = sb.around([[0.25, 0.5], [0.75, 0.5]], 0.125)
-    for policy in (sb.ModelTS, sb.UncertainModelTS, sb.IDS, sb.WAGP):
+    for policy in (sb.IDS, sb.ISAE, sb.WAGP):
         with pytest.raises(sb.ParameterError, match=f"{policy.__name__} cannot play on"):
             policy(structure)
     with pytest.raises(sb.ParameterError, match="OSSB cannot play on"):

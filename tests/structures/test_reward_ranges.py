@@ -140,7 +140,7 @@ def test_priors_of_curves_stay_with_their_pieces_and_products_join_them() -> Non
 
 def test_policies_take_the_prior_over_and_theirs_wins() -> None:
     finite = sb.FiniteStructure(TABLE, prior=[3, 1], reward_range=TEN)
-    for kind in (sb.ModelTS, sb.IDS, sb.UncertainModelTS):
+    for kind in (sb.ModelTS, sb.IDS, sb.ISAE):
         assert kind(finite).prior == [3.0, 1.0]
         assert kind(finite).parameters()["prior"] == [3.0, 1.0]
         bare = sb.FiniteStructure(TABLE, reward_range=TEN)

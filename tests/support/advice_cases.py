@@ -12,7 +12,7 @@ from structured_bandits.advice.candidates import BLIND, Candidate
 from structured_bandits.advice.evaluation import Evaluator
 from structured_bandits.advice.options import checked_options
 from structured_bandits.advice.time_budget import TimeBudget
-from structured_bandits.advice.truths import Outside, Truths, truths_of
+from structured_bandits.advice.truths import Truths, outsides, truths_of
 from structured_bandits.experiments.paper.structures import (
     figure1_left,
     figure1_right,
@@ -65,10 +65,7 @@ def measured(
         evaluator = Evaluator(options, budget)
     inside = truths_of(options, None)
     stages: dict[str, Truths] = {"inside": inside}
-    for size in wrong:
-        outside = Outside(structure, inside, size, options.ends)
-        if outside.exist(seed):
-            stages[f"{size:g}"] = outside
+    stages |= {name: each for name, each in outsides(options, inside).items() if each.exist(seed)}
     found: dict[str, dict[str, Any]] = {name: {} for name in policies}
     for stage, truths in stages.items():
         blocks = -(-runs // evaluator.block_size)

@@ -55,7 +55,7 @@ ON_TABLES: dict[str, Make] = {
     "OSSB": lambda s, alpha: sb.OSSB(s, epsilon=0.01),
     "OSSB-blind": lambda s, alpha: sb.OSSB(s.n_arms),
     "ModelTS": lambda s, alpha: sb.ModelTS(s),
-    "UncertainModelTS": lambda s, alpha: sb.UncertainModelTS(s),
+    "ModelTS-doubt": lambda s, alpha: sb.ModelTS(s, trust=0.5),
     "BestArm": lambda s, alpha: sb.BestArm(s, level=0.3),
     "IDS": lambda s, alpha: sb.IDS(s),
     "ISAE": lambda s, alpha: sb.ISAE(s, kappa=alpha, leader="likeliest"),

@@ -20,7 +20,7 @@ from support.play import Played
 from support.uniform_tapes import DrawTape, above, below, hostile_uniforms, play_draws, play_tape
 
 import structured_bandits as sb
-from structured_bandits.policies.uncertain_model_ts import STRENGTHS
+from structured_bandits.inference.spike_and_slab import STRENGTHS
 
 
 def taped(trace: Trace, planned: Played, single: Played) -> Counter[str]:
@@ -83,7 +83,7 @@ def model_ts_on_curves(seed: int, index: int) -> Counter[str]:
     return met
 
 
-# ----------------------------------------------------------------------- UncertainModelTS and IDS
+# ----------------------------------------------------------------------- doubtful ModelTS and IDS
 
 MOST_PULLS = 40  # of a case: these oracles are slow
 
@@ -92,26 +92,41 @@ def some_prior(rng: np.random.Generator, index: int, models: int) -> list[float]
     return None if index % 3 else (rng.integers(1, 5, models) / 2).tolist()
 
 
-def uncertain_model_ts(
+TRUSTS = (0.0, 0.25, 0.5, 0.9)
+OFFS = (0.1, 0.3, 0.0)
+
+
+def doubtful_model_ts(
     seed: int, index: int, strengths: Sequence[float] = STRENGTHS
 ) -> Counter[str]:
-    """UncertainModelTS that trusts nothing, something or everything."""
+    """ModelTS with trust below 1: arms are off often, sometimes or never."""
     rng = np.random.default_rng([seed, len(strengths), index])
     case = draw_case(seed, index, "finite", full_size=False)
     table = case.structure.cells.table
     pulls = min(case.horizon, MOST_PULLS)
-    trust = (0.0, 0.25, 0.5, 1.0)[index % 4]
-    prior = some_prior(rng, index, len(table))
-    uniforms = rng.random(pulls * (1 + table.shape[1])).tolist()
-    trace = posteriors.uncertain_model_ts(
-        table.tolist(), case.rewards.tolist(), pulls, uniforms, trust, strengths, prior
+    prior = some_prior(rng, index // 4, len(table))
+    told: dict[str, Any] = {
+        "trust": float(rng.choice(TRUSTS)),
+        "off": float(rng.choice(OFFS)),
+        "strengths": strengths,
+        "prior": prior,
+        "temper": 0.5 if index % 4 == 3 else 1.0,
+    }
+    uniforms = rng.random(pulls * (1 + 2 * table.shape[1])).tolist()
+    trace = posteriors.doubtful_model_ts(
+        table.tolist(), case.rewards.tolist(), pulls, uniforms, **told
     )
-    policy = sb.UncertainModelTS(case.structure, trust, strengths, prior)
-    tape = DrawTape(uniforms)
-    planned = play_draws(policy, case.rewards, pulls, tape, planning=True)
-    single = play_draws(policy, case.rewards, pulls, DrawTape(uniforms), planning=False)
+    policy = sb.ModelTS(case.structure, **told)
+    tapes = DrawTape(uniforms), DrawTape(uniforms)
+    planned, single = (
+        play_draws(policy, case.rewards, pulls, tape, planning)
+        for tape, planning in zip(tapes, (True, False), strict=True)
+    )
     met = taped(trace, planned, single)
-    met["exact"] += tape.place < len(uniforms)  # an exact model draws no means
+    if not met["near_ties"]:  # the same numbers were read for the same purposes
+        assert {tape.place for tape in tapes} == {trace.read}
+    met.update(trace.met)
+    met.update(tempered=told["temper"] < 1, never_off=told["off"] == 0)
     return met
 
 

@@ -54,10 +54,10 @@ def advise(
 
     - `family`: "bernoulli" (rewards of 0 and 1, or of the two ends of the structure's range) or
       "gaussian" with half the width of that range as their deviation.
-    - `trust`: the probability that the structure is exactly right. With trust 1 the policy with the
-      lowest mean regret is advised. With less, only policies count that survive if the structure is a
-      little wrong: their regret must stay below twice that of Thompson sampling, which knows nothing of
-      the structure.
+    - `trust`: how far you believe the structure, from 0 to 1, as `ModelTS` takes it. With trust 1 the
+      policy with the lowest mean regret is advised. With less, only policies count that survive if the
+      structure is wrong, by a little on all arms or by much on one: their regret must stay below twice
+      that of Thompson sampling, which knows nothing of the structure.
     - `prior`: weights of models, as `ModelTS` takes them. `data`: (pulls, sums) seen so far, one number
       per arm, which turn the prior into a posterior; let the agent learn the same data. If the data
       refute the structure (`Agent.misfit`), only policies that do without it or doubt it are compared.
@@ -65,7 +65,8 @@ def advise(
     - `policies`: the policies to compare, by name, instead of the library's;
       `{**sb.candidates(structure, horizon), "mine": …}` adds to them. Thompson sampling is always
       played, for comparison.
-    - `wrong`: by how much all means are off in the truths outside the structure.
+    - `wrong`: by how much all means are off in the truths outside the structure. Besides, the arm that
+      is worst in the structure is best, or the best one is bad. With `()` nothing outside is tried.
     - `level`: with at most this probability the best candidate is dropped by mistake, as far as the
       approximate tests hold.
     - `runs`: how often each candidate is played in the race, 64 times or more; by default as often as

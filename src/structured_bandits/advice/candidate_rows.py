@@ -54,7 +54,7 @@ def _role(race: Race, name: str) -> dict[str, Any]:
     elif name in standings.dropped:
         role, note = DROPPED, standings.dropped[name]
     else:
-        role, note = UNDECIDED, "whether it survives a structure that is a little wrong is open"
+        role, note = UNDECIDED, "whether it survives a wrong structure is open"
     return {"role": role, "note": note, "verdict": verdict}
 
 

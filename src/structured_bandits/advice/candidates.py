@@ -13,7 +13,6 @@ from structured_bandits.advice.options import Options, checked_options
 from structured_bandits.errors import ParameterError, StructuredBanditsError
 from structured_bandits.policies.base import POLICIES, Policy
 from structured_bandits.policies.thompson_sampling import ThompsonSampling
-from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
 from structured_bandits.simulation.compatibility import check_together, warn_of_horizons
 from structured_bandits.structures.base import Structure
 from structured_bandits.worlds.gaussian import Gaussian
@@ -21,7 +20,7 @@ from structured_bandits.worlds.tape import Tape
 
 BLIND = "ThompsonSampling"  # knows nothing of the structure: what everything is compared with
 SHARPER = 0.5  # the smallest alpha that is used in practice; the theorems have larger ones
-OF_MODELS = {"table", "model_lines"}  # who asks for these has a prior over models, if it has one
+OF_MODELS = {"table", "model_groups"}  # who asks for these has a prior over models, if it has one
 Spec = tuple[str, dict[str, Any]]
 
 
@@ -53,7 +52,7 @@ class Candidate:
     @property
     def doubts(self) -> bool:
         """Whether it plays well if the structure is wrong: it does not look at it, or doubts it."""
-        return isinstance(self.policy, UncertainModelTS) or not getattr(self.policy, "asks", ())
+        return getattr(self.policy, "trust", 1.0) < 1.0 or not getattr(self.policy, "asks", ())
 
 
 def candidates(
@@ -112,8 +111,9 @@ def given_candidates(policies: Mapping[str, Any], options: Options) -> list[Cand
 def specs(options: Options) -> Iterator[tuple[str, Spec]]:
     """Yield all kinds with their default parameters, and with other confidence sets.
 
-    Of the paper's policies these are the paper's rule, and KL intervals, with alpha = 2 where they are
-    the default. Without a range KL intervals are Hoeffding's, and UCB with an alpha of 1/2 is KLUCB.
+    With a trust below 1 ModelTS is played with it, too. Of the paper's policies these are the paper's
+    rule, and KL intervals, with alpha = 2 where they are the default. Without a range KL intervals are
+    Hoeffding's, and UCB with an alpha of 1/2 is KLUCB.
     """
     kl: dict[str, Any] = {} if options.reward_range is None else {"confidence": "kl"}
     word = " kl" if kl else ""
@@ -121,6 +121,8 @@ def specs(options: Options) -> Iterator[tuple[str, Spec]]:
         if name == "BestArm":
             continue
         yield name, (name, {})
+        if "trust" in kind.parameter_names() and options.trust < 1.0:
+            yield f"{name} trust={options.trust:g}", (name, {"trust": options.trust})
         if kind.former_defaults:
             yield f"{name}.paper", (name, kind.former_defaults)
             if kl and options.structure.kind == "finite":
@@ -135,9 +137,9 @@ def specs(options: Options) -> Iterator[tuple[str, Spec]]:
 
 
 def _built(options: Options, name: str, values: dict[str, Any], prior: Any) -> Any:
-    """Return a policy of a kind with the horizon and trust of the options, and this prior."""
+    """Return a policy of a kind with the horizon of the options, these values, and this prior."""
     kind: Any = POLICIES[name]
-    wanted = {"horizon": options.horizon, "trust": options.trust, **options.rewards, **values}
+    wanted = {"horizon": options.horizon, **options.rewards, **values}
     if set(kind.asks) & OF_MODELS:
         wanted["prior"] = prior
     known = kind.parameter_names()

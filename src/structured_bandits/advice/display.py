@@ -18,7 +18,7 @@ from structured_bandits.advice.sentences import needs_no_policy
 from structured_bandits.base.extras import needs
 from structured_bandits.base.text_tables import paragraph, plus_minus, rounded, table_text
 from structured_bandits.base.writing import write_whole
-from structured_bandits.display.advice_figure import draw_advice, figure_size
+from structured_bandits.display.advice_figure import draw_advice, figure_size, stage_label
 from structured_bandits.display.figures import inline_svg, svg_text
 from structured_bandits.display.page import (
     check_page,
@@ -39,13 +39,14 @@ MARKS = {ADVISED: "→", TIED: "=", REFERENCE: "0", UNDECIDED: "?"}
 LEGEND = (
     "→ is the policy advised. = marks those that may be as good. 0 is the blind reference, a policy "
     "that knows nothing of the structure. ? means that it is open whether the policy survives a "
-    "structure that is a little wrong. × blind: the mean regret divided by that of the blind reference. "
+    "wrong structure. × blind: the mean regret divided by that of the blind reference. "
     "worst truth: the mean regret on the truth on which the policy does worst, found and estimated in "
     "runs of its own, so that by chance it may lie below the mean regret. 95 %: the regret is "
-    "lower in 95 % of the runs. off: the mean regret if all means are off by so much. if wrong: does "
-    "the policy survive that? µs: microseconds per decision. draws: is it randomised? late: does it "
-    "work with batches and late rewards? * means that the number comes from the runs of the race; the "
-    "others come from fresh runs."
+    "lower in 95 % of the runs. off: the mean regret if all means are off by so much. worst best: if "
+    "the arm that is worst in the structure is best by a quarter. best bad: if the arm that is best in "
+    "the structure is worth only three tenths of that. if wrong: does the policy survive all these? "
+    "µs: microseconds per decision. draws: is it randomised? late: does it work with batches and late "
+    "rewards? * means that the number comes from the runs of the race; the others come from fresh runs."
 )
 
 
@@ -78,7 +79,7 @@ def advice_text(advice: Advice) -> str:
 
 def heads(advice: Advice) -> tuple[str, ...]:
     """Return the names of the columns."""
-    sizes = (f"off {size}" for size in advice.info["outside"])
+    sizes = (stage_label(stage, "off ") for stage in advice.info["outside"])
     columns = ("  policy", "mean regret", "× blind", "worst truth", "95 %", *sizes, "if wrong")
     return (*columns, "µs", "draws", "late")
 
@@ -156,8 +157,8 @@ def advice_page(advice: Advice) -> str:
     info = advice.info
     figure = (
         f'<section><h2>Regret</h2><figure class="advice">{_figure(advice)}<figcaption>Mean regret with '
-        "95 % intervals: inside the structure, and on truths whose means are all off by as much as "
-        "said.</figcaption></figure></section>"
+        "95 % intervals: inside the structure, and on truths outside of it.</figcaption></figure>"
+        "</section>"
     )
     facts = {
         "structure": info["structure"],

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from structured_bandits.base.checks import checked_above, checked_at_least, checked_count
+from structured_bandits.base.checks import checked_above, checked_count, checked_share
 from structured_bandits.base.families import checked_family
 from structured_bandits.errors import ParameterError
 from structured_bandits.structures.base import Structure
@@ -83,14 +83,6 @@ def checked_options(
         checked_above("seconds", seconds, 0.0),
         checked_count("seed", seed, least=0),
     )
-
-
-def checked_share(name: str, value: Any, least: float, most: float) -> float:
-    """Return a number between two ends, which are accepted."""
-    share = checked_at_least(name, value, least)
-    if share > most:
-        raise ParameterError(f"{name}={value!r}: expected {least:g} to {most:g}")
-    return share
 
 
 def _checked_runs(runs: Any) -> int:

@@ -28,10 +28,11 @@ from structured_bandits.advice.standings import (
     level_of_one_test,
 )
 from structured_bandits.advice.time_budget import TimeBudget
-from structured_bandits.advice.truths import NamedTruth, Outside, Truths
+from structured_bandits.advice.truths import NamedTruth, Truths, outsides
 
 MOST_RUNS = 2048  # of a race: with more, differences of a few per cent are found that nobody feels
 RACING = 0.6  # of the time; the rest is for fresh runs
+UNTIL_CLEAR = 0.85  # of the time, if it is open whether one that seems better may be advised
 FIRST_ROUND = 0.4  # of the time it gets at least, even if the pilot took more than its part
 FINALISTS = 5  # that get fresh runs, beside the blind reference
 THEORY = 0.05  # of the time
@@ -52,10 +53,8 @@ class Race:
         self.inside = inside
         self.stages: dict[str, Truths] = {"inside": inside}
         budget.say("looking outside")
-        for size in options.wrong:
-            outside = Outside(options.structure, inside, size, options.ends)
-            if outside.exist(options.seed):
-                self.stages[f"{size:g}"] = outside
+        several_outside = outsides(options, inside).items()
+        self.stages |= {name: each for name, each in several_outside if each.exist(options.seed)}
         self.level = level_of_one_test(options.level, len(several))
         self.pilot = Pilot(self.evaluator, inside, self.level, len(self.stages))
         self.too_slow: dict[str, str] = {}
@@ -88,11 +87,12 @@ class Race:
         """Play round by round until one is left, or the time or the number of runs is over."""
         regrets = self._no_regrets(racing)
         sizes = tuple(stage for stage in self.stages if stage != "inside")
-        fast = self._first_round(self._leave_out_slow(racing, FEWEST_RUNS), regrets)
+        fast = self._leave_out_slow(racing, FEWEST_RUNS)
         careful = self.options.trust < 1.0
         standings = Standings(
             regrets, sizes, self.level, 0.5 * self.options.level / LOOKS, careful, fast
         )
+        self._first_round(standings)
         standings.look()
         done, most = FEWEST_RUNS, self.options.runs or MOST_RUNS
         for _ in range(LOOKS - len(PILOT_LOOKS) - 1):
@@ -105,17 +105,18 @@ class Race:
             standings.look()
         return standings
 
-    def _first_round(self, racing: list[str], regrets: dict[str, Regrets]) -> list[str]:
-        """Play the fewest runs; return those that kept up with the time."""
+    def _first_round(self, standings: Standings) -> None:
+        """Play the fewest runs with those that keep up with the time and do not fail by far."""
+        regrets = standings.regrets
         for block in range(self._blocks(FEWEST_RUNS)):
             if block:
-                racing = self._leave_out_slow(
-                    racing, FEWEST_RUNS - block * self.evaluator.block_size
+                standings.drop_hopeless()
+                standings.alive = self._leave_out_slow(
+                    standings.alive, FEWEST_RUNS - block * self.evaluator.block_size
                 )
-            self._play_block("race", block, set(racing), regrets)
-        for name in set(regrets) - set(racing):
+            self._play_block("race", block, {*standings.alive, BLIND}, regrets)
+        for name in set(regrets) - {*standings.alive, *standings.dropped, BLIND}:
             del regrets[name]
-        return racing
 
     def _no_regrets(self, names: list[str]) -> dict[str, Regrets]:
         return {name: {stage: np.zeros(0) for stage in self.stages} for name in names}
@@ -124,7 +125,8 @@ class Race:
         """Return how many more runs fit into the time."""
         seconds = math.fsum(self.evaluator.run_seconds[name] for name in {*standings.alive, BLIND})
         size = self.evaluator.block_size
-        return size * int(self.budget.left(RACING) / (seconds * len(self.stages) * size))
+        share = UNTIL_CLEAR if standings.is_open() else RACING
+        return size * int(self.budget.left(share) / (seconds * len(self.stages) * size))
 
     def _blocks(self, runs: int) -> int:
         return -(-runs // self.evaluator.block_size)

@@ -7,10 +7,15 @@ from typing import Any
 from structured_bandits.advice.candidate_rows import ADVISED, TIED
 from structured_bandits.advice.options import Options
 from structured_bandits.advice.standings import FAILS, SURVIVES
+from structured_bandits.advice.truths import BEST_IS_BAD, WORST_IS_BEST
 from structured_bandits.base.text_tables import listed, rounded
 from structured_bandits.structures.no_choice import no_choice, only_best_arm
 
 Row = dict[str, Any]
+OF_ONE_ARM = {
+    WORST_IS_BEST: "if the arm that is worst in the structure is best",
+    BEST_IS_BAD: "if the arm that is best in the structure is bad",
+}
 COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
@@ -25,7 +30,10 @@ def words_of(table: list[Row], blind: str, options: Options) -> str:
     if warning:
         sentences.insert(0, warning)
     if trust < 1.0:
-        sentences += [_better_but(row) for row in table if _is_better(row, chosen)][:1]
+        better = [
+            row for row in table if _is_better(row, chosen) and not needs_no_policy(row, only)
+        ]
+        sentences += [_better_but(row) for row in better][:1]
     ties = [row["policy"] for row in table if row["role"] == TIED]
     if ties:
         count = COUNTS.get(len(ties) + 1, str(len(ties) + 1))
@@ -53,14 +61,12 @@ def _price_of_doubt(
     )
     if not chosen["wrong"]:
         return cost
-    size = _largest(chosen)
-    loss = chosen["wrong"][size]["mean"]
+    stage = _hardest(chosen)
+    loss = chosen["wrong"][stage]["mean"]
     if loss == 0.0:
-        return f"{cost} Where all means are off by {size}, {only} was still best whenever we tried."
-    return (
-        f"{cost} Where all means are off by {size}, {chosen['policy']}, which believes the knowledge, "
-        f"loses {rounded(loss)}."
-    )
+        return f"{cost} However we changed the means, {only} was still best."
+    said = f"{chosen['policy']}, which believes the knowledge, loses {rounded(loss)} {_if(stage)}"
+    return f"{cost} {said}."
 
 
 def _take(chosen: Row, table: list[Row], blind: str, horizon: int) -> str:
@@ -84,9 +90,10 @@ def _if_wrong(chosen: Row, trust: float) -> str:
     """Return what happens if the structure is wrong, by the largest error that was tried."""
     if not chosen["wrong"]:
         return "How it does if the structure is wrong was not tried."
-    size = _largest(chosen)
-    loss = rounded(chosen["wrong"][size]["mean"])
-    said = f"If all means are off by {size}, it loses {loss}"
+    sizes = [stage for stage in chosen["wrong"] if stage not in OF_ONE_ARM]
+    stages = [*sizes[-1:], *(stage for stage in OF_ONE_ARM if stage in chosen["wrong"])]
+    losses = [f"{_if(each)} it loses {rounded(chosen['wrong'][each]['mean'])}" for each in stages]
+    said = f"{losses[0][0].upper()}{'; '.join(losses)[1:]}"
     if trust < 1.0 or chosen["verdict"] == SURVIVES:
         return f"{said}."
     return f"{said}; that does not count here, because you vouch for the structure (trust=1)."
@@ -99,19 +106,25 @@ def _is_better(row: Row, chosen: Row) -> bool:
 
 
 def _better_but(row: Row) -> str:
-    size = _largest(row)
-    loss = rounded(row["wrong"][size]["mean"])
+    stage = _hardest(row)
+    loss = rounded(row["wrong"][stage]["mean"])
     said = (
-        f"{row['policy']} loses only {rounded(row['mean'])} if the structure is right, but {loss} if "
-        f"all means are off by {size}"
+        f"{row['policy']} loses only {rounded(row['mean'])} if the structure is right, but {loss} "
+        f"{_if(stage)}"
     )
     if row["verdict"] == FAILS:
         return f"{said}: take it if you are sure of the structure (trust=1)."
     return f"{said}; {row['runs']} runs were too few to say whether that is too much."
 
 
-def _largest(row: Row) -> str:
-    return max(row["wrong"], key=float)
+def _hardest(row: Row) -> str:
+    """Return the kind of truths outside the structure on which a policy loses most."""
+    return max(row["wrong"], key=lambda stage: row["wrong"][stage]["mean"] or 0.0)
+
+
+def _if(stage: str) -> str:
+    """Return the clause that says how the structure is wrong."""
+    return OF_ONE_ARM.get(stage, f"if all means are off by {stage}")
 
 
 def _with_interval(row: Row) -> str:

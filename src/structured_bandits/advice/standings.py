@@ -3,7 +3,7 @@
 Candidates play the same runs. At each look a candidate is dropped whose regret exceeds the leader's, by
 a one-sided test of the paired differences at level / 2 / (looks x (candidates - 1)). The leader is the
 candidate with the lowest mean regret; where the structure may be wrong, of those that *survive*: whose
-regret on truths just outside the structure is below twice the blind reference's. Verdicts are tests at
+regret on truths outside the structure is below twice the blind reference's. Verdicts are tests at
 level / 2 / looks, shared among the sizes of error. So each verdict is wrong with a probability of at
 most level / 2, and if the verdicts are right, the best candidate is ever dropped with at most that. The
 tests are Student's with a correction for skewness (`estimates`): an approximation, which is why the race
@@ -41,7 +41,7 @@ class Standings:
     sizes: tuple[str, ...]  # the stages outside the structure
     level: float  # of one comparison with the leader
     verdict_level: float  # of one verdict
-    careful: bool  # must the choice survive a structure that is a little wrong?
+    careful: bool  # must the choice survive a structure that is wrong?
     alive: list[str] = field(default_factory=list)
     dropped: dict[str, str] = field(default_factory=dict)  # and why
 
@@ -50,7 +50,7 @@ class Standings:
         return float(self.regrets[name][stage].mean())
 
     def verdict(self, name: str) -> str:
-        """Return whether a candidate survives a structure that is a little wrong."""
+        """Return whether a candidate survives a structure that is wrong."""
         if name == BLIND or not self.sizes:
             return SURVIVES
         level = self.verdict_level / len(self.sizes)
@@ -67,11 +67,19 @@ class Standings:
         verdicts = {name: self.verdict(name) for name in self.alive}
         leader = min(self.eligible(verdicts) or [BLIND], key=self.mean)
         for name in list(self.alive):
-            runs = self._runs(name)
             if self.careful and verdicts[name] == FAILS:
-                self.drop(name, f"fails if the structure is a little wrong ({runs} runs)")
+                self._drop_failing(name)
             elif above_zero(self._behind(name, leader), self.level):
-                self.drop(name, f"worse than {leader} ({runs} runs)")
+                self.drop(name, f"worse than {leader} ({self._runs(name)} runs)")
+
+    def drop_hopeless(self) -> None:
+        """Drop who is so far above what is tolerated that no more runs are needed."""
+        if not self.careful:
+            return
+        for name in [each for each in self.alive if each != BLIND]:
+            mine, blind = self.regrets[name], self.regrets[BLIND]
+            if any(is_hopeless(mine[s], TOLERATED * blind[s], self.level) for s in self.sizes):
+                self._drop_failing(name)
 
     def eligible(self, verdicts: Mapping[str, str] | None = None) -> list[str]:
         """Return who may be advised: all that are alive, or those of them that survive."""
@@ -80,10 +88,19 @@ class Standings:
         known = verdicts or {name: self.verdict(name) for name in self.alive}
         return [name for name in self.alive if known[name] == SURVIVES]
 
+    def is_open(self) -> bool:
+        """Return whether somebody seems better than all that survive, and may survive, too."""
+        leader = min(self.eligible() or [BLIND], key=self.mean)
+        better = [name for name in self.alive if self.mean(name) < self.mean(leader)]
+        return self.careful and any(self.verdict(name) == UNCLEAR for name in better)
+
     def drop(self, name: str, why: str) -> None:
         """Take a candidate out of the race."""
         self.alive.remove(name)
         self.dropped[name] = why
+
+    def _drop_failing(self, name: str) -> None:
+        self.drop(name, f"fails if the structure is wrong ({self._runs(name)} runs)")
 
     @property
     def decided(self) -> bool:

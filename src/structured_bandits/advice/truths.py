@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +25,9 @@ from structured_bandits.theory.truth import true_means
 
 PARTS = 1000  # of a line of models: where data are known, the posterior is constant on each
 TRIES = 50  # at a truth outside before there is held to be none
+WORST_IS_BEST, BEST_IS_BAD = "worst best", "best bad"  # ways in which one arm is off
+LEAST_DISTANCE = 1e-6  # of such a truth from all models
+Move = Callable[[Floats, np.random.Generator], Floats]
 
 
 class NamedTruth(NamedTuple):
@@ -148,40 +152,72 @@ def posterior_of(options: Options, data: Seen) -> Any:
 
 
 class Outside:
-    """Truths that are off by `size` on every arm and at least half of that from all models.
-
-    Which arms are better and which are worse than a truth drawn inside is a toss of coins; means stay
-    between the ends.
-    """
+    """Truths to which a `move` of one drawn inside leads, at least so far from all models."""
 
     approximate = ""
 
-    def __init__(
-        self, structure: Structure, inside: Truths, size: float, ends: tuple[float, float]
-    ) -> None:
+    def __init__(self, structure: Structure, inside: Truths, move: Move, least: float) -> None:
         self.structure = structure
         self.inside = inside
-        self.size = size
-        self.ends = ends
+        self.move = move
+        self.least = least
 
     def draw(self, rng: np.random.Generator) -> Floats:
-        """Return the means of a truth; only for sizes at which there are some."""
+        """Return the means of a truth; only if there are some."""
         while True:
-            means = self._moved(rng)
-            if self._is_out(means):
+            means = self.move(self.inside.draw(rng), rng)
+            if distance(self.structure, means) >= self.least:
                 return means
 
     def exist(self, seed: int) -> bool:
         """Return whether there are such truths: whether one comes up in many tries."""
         rng = np.random.default_rng([seed, TRIES])
-        return any(self._is_out(self._moved(rng)) for _ in range(TRIES))
+        moved = (self.move(self.inside.draw(rng), rng) for _ in range(TRIES))
+        return any(distance(self.structure, means) >= self.least for means in moved)
 
-    def _moved(self, rng: np.random.Generator) -> Floats:
-        signs = rng.choice((-1.0, 1.0), self.structure.n_arms)
-        return np.clip(self.inside.draw(rng) + self.size * signs, *self.ends)
 
-    def _is_out(self, means: Floats) -> bool:
-        return distance(self.structure, means) >= 0.5 * self.size
+def outsides(options: Options, inside: Truths) -> dict[str, Outside]:
+    """Return truths outside the structure: all means off by each size, or one arm off by much."""
+    structure, ends = options.structure, options.ends
+    found = {
+        f"{size:g}": Outside(structure, inside, partial(all_off, size, ends), 0.5 * size)
+        for size in options.wrong
+    }
+    if options.wrong and structure.n_arms > 1:
+        for name, move in ((WORST_IS_BEST, worst_is_best), (BEST_IS_BAD, best_is_bad)):
+            found[name] = Outside(structure, inside, partial(move, ends), LEAST_DISTANCE)
+    return found
+
+
+def all_off(
+    size: float, ends: tuple[float, float], means: Floats, rng: np.random.Generator
+) -> Floats:
+    """Return means that are all off by `size`, better or worse by a toss of coins, between the ends."""
+    return np.clip(means + size * rng.choice((-1.0, 1.0), len(means)), *ends)
+
+
+def worst_is_best(ends: tuple[float, float], means: Floats, rng: np.random.Generator) -> Floats:
+    """Return means of which the lowest is by a quarter better than the best was.
+
+    It is at most half as far from the upper end of the rewards as that.
+    """
+    low, best = _lower_end(ends, means), means.max()
+    moved = means.copy()
+    moved[means.argmin()] = min(best + 0.25 * (best - low), 0.5 * (best + ends[1]))
+    return moved
+
+
+def best_is_bad(ends: tuple[float, float], means: Floats, rng: np.random.Generator) -> Floats:
+    """Return means of which the best is at three tenths of what it was."""
+    low = _lower_end(ends, means)
+    moved = means.copy()
+    moved[means.argmax()] = low + 0.3 * (means.max() - low)
+    return moved
+
+
+def _lower_end(ends: tuple[float, float], means: Floats) -> float:
+    """Return the lowest reward; without one the lowest mean."""
+    return ends[0] if math.isfinite(ends[0]) else float(means.min())
 
 
 def distance(structure: Structure, means: Floats) -> float:

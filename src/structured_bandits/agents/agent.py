@@ -470,7 +470,7 @@ class Agent:
         """How likely the models are if one of them is right.
 
         For a table these are the posterior weights by name, the likeliest first. The prior is that of
-        ModelTS, UncertainModelTS or IDS if the policy is one of these, else that of the structure, else
+        ModelTS, IDS or ISAE if the policy is one of these, else that of the structure, else
         equal weights (`temper` and `trust` are ignored). For curves it is the most likely model
         (`LikelyModel`), None before the first reward; for a product a tuple with the answer for each
         group. It is None for polytopes and for models with margins, where it is not computed.

@@ -45,6 +45,14 @@ def checked_probability(name: str, value: Any) -> float:
     return _checked_number(name, value, accepted, lambda x: 0.0 < x < 1.0)
 
 
+def checked_share(name: str, value: Any, least: float, most: float) -> float:
+    """Return a number between two ends, which are accepted."""
+    share = checked_at_least(name, value, least)
+    if share > most:
+        raise ParameterError(f"{name}={value!r}: expected {least:g} to {most:g}")
+    return share
+
+
 def checked_number(name: str, value: Any) -> float:
     """Return a finite number as a float."""
     return _checked_number(name, value, "a finite number", lambda x: True)

@@ -172,7 +172,7 @@ def _overview(
     type=click.FloatRange(0.0, 1.0),
     default=0.5,
     show_default=True,
-    help="How probable you think it is that the structure is exactly right, from 0 to 1.",
+    help="How far you believe the structure, from 0 to 1 (0.5 if you have no idea).",
 )
 @click.option(
     "--family",

@@ -25,6 +25,11 @@ def shown_rows(table: list[Row]) -> list[Row]:
     return [row for row in raced if row["mean_high"] is not None][:MOST]
 
 
+def stage_label(stage: str, before: str) -> str:
+    """Return what a kind of truths outside the structure is called; sizes have a word before them."""
+    return before + stage if stage[0].isdigit() else stage
+
+
 def figure_size(table: list[Row]) -> tuple[float, float]:
     """Return width and height of the figure, in inches."""
     return 6.4, 1.9 + 0.42 * len(shown_rows(table))
@@ -37,7 +42,8 @@ def draw_advice(table: list[Row], ax: Axes | None = None) -> Axes:
     rows = shown_rows(table)
     sizes = list(rows[0]["wrong"])
     kinds = {"the structure is right": lambda row: row} | {
-        f"means off by {size}": lambda row, size=size: row["wrong"][size] for size in sizes
+        stage_label(size, "means off by "): lambda row, size=size: row["wrong"][size]
+        for size in sizes
     }
     for number, (label, estimate) in enumerate(kinds.items()):
         shift = SPREAD * (number / max(1, len(kinds) - 1) - 0.5) if len(kinds) > 1 else 0.0

@@ -19,7 +19,6 @@ from structured_bandits.lookahead import (
     ucb,
     ucbc,
     ucbv,
-    uncertain_model_ts,
     wagp,
 )
 from structured_bandits.lookahead.base import (
@@ -48,7 +47,6 @@ from structured_bandits.policies.tsc import TSC
 from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.ucbc import UCBC
 from structured_bandits.policies.ucbv import UCBV
-from structured_bandits.policies.uncertain_model_ts import UncertainModelTS
 from structured_bandits.policies.wagp import WAGP
 
 __all__ = ["Lookahead", "plan_certain", "register", "resumed_work"]
@@ -71,7 +69,6 @@ OF_THE_LIBRARY = {
     UCB: ucb,
     UCBC: ucbc,
     UCBV: ucbv,
-    UncertainModelTS: uncertain_model_ts,
     WAGP: wagp,
 }
 for kind, module in OF_THE_LIBRARY.items():

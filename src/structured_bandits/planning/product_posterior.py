@@ -40,6 +40,10 @@ class _Group(NamedTuple):
 class Group(Record, _Group):
     """A group's posterior, and the best means of its models."""
 
+    def arm_count(self) -> int:
+        """Return the number of its arms."""
+        return len(self.sampling.starts) - 1
+
     def draw_model(self, belief: Any, known: Known, rng: np.random.Generator) -> tuple[int, float]:
         """Draw a model; return its best arm and the mean of that."""
         sampling = self.sampling
@@ -62,7 +66,7 @@ class ProductBelief(NamedTuple):
 
 
 class _ProductSampling(NamedTuple):
-    groups: tuple[Group, ...]
+    groups: tuple[Any, ...]  # `Group`, or what draws models and means likewise
 
 
 class ProductSampling(Record, _ProductSampling):
@@ -72,7 +76,7 @@ class ProductSampling(Record, _ProductSampling):
 
     def slices(self) -> list[slice]:
         """Return the arms of each group."""
-        sizes = [len(group.sampling.starts) - 1 for group in self.groups]
+        sizes = [group.arm_count() for group in self.groups]
         return [slice(*ends) for ends in pairwise(np.cumsum([0, *sizes]).tolist())]
 
     def fresh_belief(self) -> ProductBelief:

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.base.checks import checked_above
+from structured_bandits.base.checks import checked_above, checked_share, numbers
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.priors import believed_prior, plain_prior
+from structured_bandits.inference.spike_and_slab import OFF, STRENGTHS, Doubt
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.thinning import UNKNOWN
@@ -44,44 +45,71 @@ class _ModelTS(NamedTuple):
 class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
     """Draw a model from the posterior and play its best arm (posterior sampling over models).
 
-    `prior` has positive weights: one for each model of a table, one for each piece of a curve, or a
-    prior for each group of a product. If none is given, the prior of the structure is taken; if it has
-    none either, models of a table have equal weights, and pieces of a curve have their lengths.
-    `temper`, at most 1, multiplies the log-likelihood: with less than 1 the policy learns more
-    cautiously. A reward inside the range counts as a part of a success, which is exact for rewards of 0
-    and 1 and a quasi-likelihood otherwise; without a range rewards are Gaussian with deviation `sigma`
-    (docs/mathematics.md 2.17).
+    - `prior` has positive weights: one for each model of a table, one for each piece of a curve, or a
+      prior for each group of a product. If none is given, the prior of the structure is taken; if it has
+      none either, models of a table have equal weights, and pieces of a curve have their lengths;
+    - `temper`, at most 1, multiplies the log-likelihood: with less than 1 the policy learns more
+      cautiously;
+    - `trust`: how far the models are believed, from 0 to 1, the default. With less than 1 a model may be
+      wrong: it is exact with probability trust^2; with probability 2 trust (1 - trust) it is exact but
+      for single arms, each of which is *off* with probability `off` (default 0.1), and then its mean may
+      be anything; and with probability (1 - trust)^2 it is only near the truth, arms off included. How
+      near is learned: with each of the `strengths` (default 2, 10, 50, 250, 1000 and 4000) a mean is
+      worth so many observations. If you have no idea, take trust=0.5: that costs some regret if the
+      models are right, and saves much if they are not (docs/guides/wrong-structure.md).
+
+    A reward inside the range counts as a part of a success, which is exact for rewards of 0 and 1 and a
+    quasi-likelihood otherwise; without a range rewards are Gaussian with deviation `sigma`
+    (docs/mathematics.md 2.17, 2.18). Margins (`sb.around`) are read as laws of the means with the mean
+    and the variance of an even spread. Polytopes are refused.
 
     When one arm has nearly all of the posterior probability, a simulation plays it many times without
     deciding again. That is exact: the arms are those of pull-by-pull play with the same uniform numbers
-    (docs/planning.md 20). On curves the probabilities of arms are right to 1e-10. Products are played
-    pull by pull; polytopes are refused.
+    (docs/planning.md 20). On curves the probabilities of arms are right to 1e-10; with trust below 1 a
+    curve counts as models whose means are at most 0.005 of the range of rewards apart. Products, margins
+    and trust below 1 are played pull by pull.
+
+    >>> from structured_bandits import FiniteStructure
+    >>> ModelTS(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), trust=0.5).parameters()["off"]
+    0.1
     """
 
     randomised = True
-    asks = ("model_lines",)
+    asks = ("model_groups",)
 
     prior: Any
     temper: float
+    trust: float
+    off: float | None
+    strengths: list[float] | None
 
     def __new__(
         cls,
         structure: Structure,
         prior: Any = None,
         temper: float = 1.0,
+        trust: float = 1.0,
+        off: float | None = None,
+        strengths: Any = None,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> ModelTS:
         """Check the parameters."""
-        lines: Any = checked_structure(cls, structure)
+        known = checked_structure(cls, structure)
         prior = believed_prior(prior, structure)
         rewards = checked_rewards(reward_range, sigma, structure)
         share = checked_temper(temper)
-        posterior = sampling_of(lines.model_lines, prior, share, rewards)
+        doubt = checked_doubt(trust, off, strengths)
+        posterior = sampling_of(known.model_groups, prior, share, rewards, doubt)
         policy = super().__new__(cls, posterior, *rewards)
         policy.structure = structure
         policy.prior = plain_prior(prior)
         policy.temper = share
+        policy.trust = doubt.trust
+        doubts = doubt.trust < 1.0
+        policy.off, policy.strengths = (
+            (doubt.off, list(doubt.strengths)) if doubts else (None, None)
+        )
         return policy
 
     @property
@@ -89,9 +117,17 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
         """The prior."""
         return self.prior
 
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters as plain values; with full trust those of doubt are left out."""
+        given = super().parameters()
+        doubt = ("trust", "off", "strengths") if self.trust == 1.0 else ()
+        return {name: value for name, value in given.items() if name not in doubt}
+
     def active_arms(self, state: ModelTSState, t: int) -> tuple[int, ...]:
-        """Return the arms that are best in some model: no other arm is ever drawn."""
-        return self.structure.best_arms
+        """Return the arms that are best in some model; all arms where models may be wrong."""
+        if self.trust == 1.0 and hasattr(self.structure, "model_lines"):
+            return self.structure.best_arms
+        return tuple(range(self.n_arms))
 
     def init(self) -> ModelTSState:
         """Return a fresh state."""
@@ -122,3 +158,22 @@ def checked_temper(temper: Any) -> float:
     if share > 1.0:
         raise ParameterError(f"temper={temper!r}: expected a number above 0, at most 1")
     return share
+
+
+def checked_doubt(trust: Any, off: Any, strengths: Any) -> Doubt:
+    """Return how far models are believed; what says how they are wrong needs a trust below 1."""
+    believed = checked_share("trust", trust, 0.0, 1.0)
+    if believed == 1.0:
+        for name, value in (("off", off), ("strengths", strengths)):
+            if value is not None:
+                raise ParameterError(f"{name}={value!r}: with trust=1 no model is wrong; give less")
+        return Doubt(1.0, 0.0, ())
+    chance = checked_share("off", OFF if off is None else off, 0.0, 1.0)
+    if chance == 1.0:
+        raise ParameterError("off=1.0: expected less than 1, or models would say nothing")
+    levels = numbers(STRENGTHS if strengths is None else strengths)
+    if levels is None or levels.ndim > 1 or not levels.size:
+        levels = np.zeros(1)
+    if not (np.isfinite(levels).all() and (levels > 0.0).all()):
+        raise ParameterError(f"strengths={strengths!r}: expected one or several positive numbers")
+    return Doubt(believed, chance, tuple(levels.ravel().tolist()))

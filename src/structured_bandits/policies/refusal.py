@@ -9,7 +9,7 @@ from structured_bandits.structures.polyhedral.difference_cells import Difference
 
 #: What structures are called that answer a question which others do not.
 PLAYED = {
-    "model_lines": "tables, curves and products of these",
+    "model_groups": "tables, with margins or without, curves and products of these",
     "table": "tables",
     "closest_parameter": "curves",
     "fitting_means": "tables, curves, polytopes and products of these",
@@ -19,7 +19,6 @@ MODEL_TS = "ModelTS(structure)"
 SUCB = "SUCB(structure)"
 TSC = "TSC(structure, alpha=0.5)"
 BLIND = "ThompsonSampling(structure)"
-ON_ROWS = "UncertainModelTS(FiniteStructure(structure.rows))"  # of a table with margins
 
 
 def refusal(policy: str, structure: Any, question: str, able: Callable[[str], bool]) -> str:
@@ -30,9 +29,7 @@ def refusal(policy: str, structure: Any, question: str, able: Callable[[str], bo
         if plays
         else f"it asks for {question!r}, which such a structure does not answer"
     )
-    others = [
-        each for each in best_first(structure) if each == ON_ROWS or able(each.partition("(")[0])
-    ]
+    others = [each for each in best_first(structure) if able(each.partition("(")[0])]
     return (
         f"{policy} cannot play on structure={structure!r}: {why}. "
         f"Take instead, best first: {', '.join(others)}"
@@ -48,6 +45,4 @@ def best_first(structure: Any) -> tuple[str, ...]:
     cells = structure.cells
     if isinstance(cells, DifferenceCells) and (cells.highest > cells.lowest).any():
         return MODEL_TS, TSC, BLIND, SUCB
-    if structure.kind == "boxes":
-        return SUCB, ON_ROWS, TSC, BLIND
     return MODEL_TS, SUCB, TSC, BLIND

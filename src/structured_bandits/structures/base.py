@@ -16,7 +16,7 @@ from structured_bandits.base.text_tables import table_html
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError, warn_user
 from structured_bandits.planning.confidence import Box
 from structured_bandits.structures.polyhedral.polytope import Polytope
-from structured_bandits.structures.questions import Cells, Distances
+from structured_bandits.structures.questions import Cells, Distances, ModelBoxes, ModelLines
 from structured_bandits.structures.reward_ranges import UNIT, Range
 
 
@@ -67,6 +67,11 @@ class Structure(ABC):
     def fitting_cells(self) -> Any:
         """The cells that are asked for the best-fitting model, if they are `FittingCells`."""
         return self.cells
+
+    @property
+    def model_groups(self) -> tuple[ModelLines | ModelBoxes, ...]:
+        """The models over which there can be a posterior: of each group of a product, one for others."""
+        return self.model_lines  # type: ignore[attr-defined]
 
     @property
     def polytopes(self) -> tuple[Polytope, ...]:

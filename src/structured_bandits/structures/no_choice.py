@@ -40,5 +40,5 @@ def _by_kind(structure: Any) -> tuple[str, str]:
     if structure.kind == "boxes" and structure.has_margins:
         return "row, whatever the margins allow", "widen the margins"
     if structure.kind in ("finite", "boxes"):
-        return "row", "give the means margins (sb.around), play UncertainModelTS, which doubts them"
+        return "row", "give the means margins (sb.around), play ModelTS(structure, trust=0.5)"
     return "model", "let the structure say less"

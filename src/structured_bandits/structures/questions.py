@@ -136,6 +136,13 @@ class ModelLines(NamedTuple):
     length: Floats  # of the parameter
 
 
+class ModelBoxes(NamedTuple):
+    """Models whose means are known up to margins (models x arms)."""
+
+    least: Floats
+    most: Floats
+
+
 @compilable
 def candidate_arms(cells: Cells) -> Flags:
     """Mark the arms that are best in some model, A*(Theta)."""

@@ -263,7 +263,7 @@ def _alarm(
     """Return the level of the alarm and what is played once it has rung."""
     check_keys(table, "alarm", (), ("level", "fallback"))
     level = checked_probability("alarm.level", table.get("level", LEVEL))
-    believes = testable and type(policy).__name__ != "UncertainModelTS"
+    believes = testable and getattr(policy, "trust", 1.0) == 1.0
     fallback = table.get("fallback", "klucb" if believes else "none")
     checked_word("alarm.fallback", fallback, FALLBACKS)
     if fallback == "control" and control is None:

@@ -23,7 +23,7 @@ from structured_bandits.structures.finite.distances import FiniteDistances
 from structured_bandits.structures.finite.structure import table_of
 from structured_bandits.structures.polyhedral.polytope import Polytope, means_with, point
 from structured_bandits.structures.polyhedral.structure import Place
-from structured_bandits.structures.questions import Distances
+from structured_bandits.structures.questions import Distances, ModelBoxes
 from structured_bandits.structures.reward_ranges import Range
 
 
@@ -78,6 +78,11 @@ class BoxStructure(Structure):
     def fitting_cells(self) -> BoxCells | ModelFit:
         """The cells that find the best-fitting model: without margins those of the table."""
         return self.cells if self.has_margins else squares_of(self.rows, self.cells.best)
+
+    @property
+    def model_groups(self) -> tuple[ModelBoxes]:
+        """The boxes."""
+        return (ModelBoxes(self.cells.least, self.cells.most),)
 
     @cached_property
     def polytopes(self) -> tuple[Polytope, ...]:

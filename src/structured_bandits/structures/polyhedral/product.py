@@ -34,7 +34,7 @@ from structured_bandits.structures.polyhedral.difference_cells import (
 )
 from structured_bandits.structures.polyhedral.polytope import Polytope, joined
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure, mean_ranges
-from structured_bandits.structures.questions import ModelLines, forget_history
+from structured_bandits.structures.questions import ModelBoxes, ModelLines, forget_history
 from structured_bandits.structures.reward_ranges import UNIT, Range, hull
 from structured_bandits.structures.spans import SpanCells, SpanWork
 
@@ -223,6 +223,11 @@ class ProductStructure(PolyhedralStructure):
     def model_lines(self) -> tuple[ModelLines, ...]:
         """The lines of the groups; there are none if a group has none, as polytopes do."""
         return tuple(lines for group in self.groups for lines in group.model_lines)  # type: ignore[attr-defined]
+
+    @property
+    def model_groups(self) -> tuple[ModelLines | ModelBoxes, ...]:
+        """The models of the groups; there are none if a group has none, as polytopes do."""
+        return tuple(models for group in self.groups for models in group.model_groups)
 
     @cached_property
     def mean_ranges(self) -> Floats:
