@@ -131,8 +131,12 @@ PLAYED: list[tuple[Callable[[], Game], list[str]]] = [
     (late, ["SUCB kl", "ModelTS", "ThompsonSampling"]),
 ]
 WITH_SIGMA: dict[str, Maker] = {
-    "UCB": lambda g: sb.UCB(g.structure, alpha=2.0, sigma=0.5, reward_range=None),
-    "SUCB": lambda g: sb.SUCB(g.structure, alpha=2.0, sigma=0.5, reward_range=None),
+    "UCB": lambda g: sb.UCB(
+        g.structure, alpha=2.0, confidence="hoeffding", sigma=0.5, reward_range=None
+    ),
+    "SUCB": lambda g: sb.SUCB(
+        g.structure, alpha=2.0, confidence="hoeffding", sigma=0.5, reward_range=None
+    ),
 }
 
 
