@@ -72,6 +72,7 @@ from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.worlds.bernoulli import Bernoulli
 from structured_bandits.worlds.bounded import Bounded
+from structured_bandits.worlds.changing import Drifting, Piecewise
 from structured_bandits.worlds.delays import Delayed, GeometricDelay
 from structured_bandits.worlds.gaussian import Gaussian
 from structured_bandits.worlds.tape import Tape
@@ -171,6 +172,7 @@ __all__ = [
     "Decision",
     "DecisionError",
     "Delayed",
+    "Drifting",
     "FileFormatError",
     "FiniteStructure",
     "Gaussian",
@@ -193,6 +195,7 @@ __all__ = [
     "Paid",
     "ParameterError",
     "Piece",
+    "Piecewise",
     "PolyhedralStructure",
     "Polytope",
     "Reading",

@@ -131,6 +131,16 @@ class LateWorld(WorldLike, Protocol):
         """Return how many other pulls are made before the reward of a pull of `arm` is known."""
 
 
+class ChangingWorld(WorldLike, Protocol):
+    """A world whose means change over time: any world with these two methods."""
+
+    def mean_at(self, arm: int, t: int) -> float:
+        """Return the mean of an arm after t pulls."""
+
+    def draw_at(self, arm: int, t: int, rng: np.random.Generator) -> Paid:
+        """Return what a pull of an arm pays after t pulls."""
+
+
 class StoppingWorld(WorldLike, Protocol):
     """A world that can stop after some misses, which are rewards below the highest that the arm pays.
 

@@ -475,6 +475,10 @@ class Agent:
         (`LikelyModel`), None before the first reward; for a product a tuple with the answer for each
         group. It is None for polytopes and for models with margins, where it is not computed.
         """
+        if hasattr(self.policy, "model_weights") and (
+            weights := self.policy.model_weights(self._state)
+        ):
+            return weights
         structure = getattr(self.policy, "structure", None)
         prior = getattr(self.policy, "model_prior", None)
         return likely_models(structure, self._data, rewards_of(self.policy), prior)
@@ -520,7 +524,8 @@ class Agent:
         """Which arm is best, and how sure that is, at any time and for any policy.
 
         Rewards count as in `misfit`: in the order in which their pulls were asked for, up to the oldest
-        that is still out. None if the policy declares neither a range of rewards nor a sigma.
+        that is still out. None if the policy declares neither a range of rewards nor a sigma, or if it
+        expects the means to change: then which arm is best is true for a moment only.
 
         >>> import structured_bandits as sb
         >>> structure = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"])
@@ -531,7 +536,7 @@ class Agent:
         By the rewards of the arms alone: 'tea' is best, but that is not certain yet.
         """
         rewards = rewards_of(self.policy)
-        if rewards is None:
+        if rewards is None or getattr(self.policy, "adapts", False):
             return None
         structure = getattr(self.policy, "structure", None)
         prior = getattr(self.policy, "model_prior", None)

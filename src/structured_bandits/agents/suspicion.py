@@ -23,7 +23,7 @@ class Suspicion:
     def __init__(self, policy: Any, watching: Watching) -> None:
         self.watching = watching
         self._policy = policy
-        self.testable = isinstance(policy, Policy) and policy.structure is not None
+        self.testable = isinstance(policy, Policy) and policy.tested_structure is not None
         self._looks: IncrementalLook | None = None
 
     def settle(self, arm: int, reward: float) -> None:

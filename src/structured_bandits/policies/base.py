@@ -76,7 +76,8 @@ class Policy(Record):
     - `learned`: the fields of its state that hold what it has learned; a snapshot saves them. The other
       fields are scratch memory, which `restore` makes anew;
     - `absent_parameters`: what it means if a snapshot of an earlier version lacks a parameter;
-    - `former_defaults`: what it means if a file names no value of a parameter whose default has changed.
+    - `former_defaults`: what it means if a file names no value of a parameter whose default has changed;
+    - `shown_as`: the class whose constructor makes it, if that is another.
     """
 
     chooses: ClassVar[bool] = False
@@ -89,6 +90,7 @@ class Policy(Record):
     learned: ClassVar[tuple[str, ...]] = ("data",)
     absent_parameters: ClassVar[dict[str, Any]] = {}
     former_defaults: ClassVar[dict[str, Any]] = {}
+    shown_as: ClassVar[str | None] = None
 
     structure: Structure | None = None
     n_arms: int
@@ -107,6 +109,16 @@ class Policy(Record):
         """Return the names of the parameters besides the structure, as the constructor has them."""
         _, _, *names = parameters_of(cls.__new__)
         return tuple(names)
+
+    @property
+    def adapts(self) -> bool:
+        """Does it believe that means may change? Then it makes no certificate."""
+        return False
+
+    @property
+    def tested_structure(self) -> Structure | None:
+        """The structure that rewards may refute; None if there is none, or the true model may change."""
+        return None if self.adapts else self.structure
 
     def observe(self, state: Any, seen: Seen) -> None:
         """Add the pulls and the sums of their rewards.
@@ -168,7 +180,7 @@ class Policy(Record):
     def __repr__(self) -> str:
         subject = repr(self.structure) if self.structure is not None else f"{self.n_arms} arms"
         shown = [f"{name}={value!r}" for name, value in self.parameters().items()]
-        return f"{type(self).__name__}({', '.join([subject, *shown])})"
+        return f"{self.shown_as or type(self).__name__}({', '.join([subject, *shown])})"
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as plain values, for results and snapshots."""

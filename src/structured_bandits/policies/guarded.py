@@ -103,13 +103,13 @@ class Guarded(Policy, _Guarded):
     ) -> Guarded:
         """Check the parameters."""
         check_policy("policy", policy)
-        structure = getattr(policy, "structure", None)
+        structure = policy.tested_structure
         if isinstance(policy, Guarded):
             raise ParameterError(f"policy={policy!r}: it is guarded already")
         if structure is None:
             raise ParameterError(
                 f"policy={policy!r}: expected a policy with a structure that could be wrong, "
-                "such as sb.ModelTS(structure)"
+                "such as sb.ModelTS(structure); one that expects changes needs no guard"
             )
         chance = checked_probability("level", level)
         share = checked_at_least("explore", explore, 0.0)

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structured_bandits.arrays import Floats
 from structured_bandits.base.checks import checked_above, checked_share, numbers
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.priors import believed_prior, plain_prior
 from structured_bandits.inference.spike_and_slab import OFF, STRENGTHS, Doubt
+from structured_bandits.inference.switching import HAZARDS
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.thinning import UNKNOWN
@@ -22,7 +24,7 @@ from structured_bandits.policies.base import (
     registered,
 )
 from structured_bandits.policies.playing import add_outcome
-from structured_bandits.policies.posteriors import sampling_of
+from structured_bandits.policies.posteriors import filter_of, sampling_of
 from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
@@ -50,6 +52,10 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
       none either, models of a table have equal weights, and pieces of a curve have their lengths;
     - `temper`, at most 1, multiplies the log-likelihood: with less than 1 the policy learns more
       cautiously;
+    - `switching`: how probable it is, at each pull, that the true model gives way to another one, drawn
+      from the prior: a number, several of which the right one is learned, or True for (0, 1e-5, 1e-4,
+      1e-3, 1e-2). By default 0, never. For tables only, and with trust=1; such a policy makes no
+      certificate, and the test of the structure, which would ring at each change, is left out;
     - `trust`: how far the models are believed, from 0 to 1, the default. With less than 1 a model may be
       wrong: it is exact with probability trust^2; with probability 2 trust (1 - trust) it is exact but
       for single arms, each of which is *off* with probability `off` (default 0.1), and then its mean may
@@ -82,6 +88,7 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
     trust: float
     off: float | None
     strengths: list[float] | None
+    switching: float | list[float]
 
     def __new__(
         cls,
@@ -91,6 +98,7 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
         trust: float = 1.0,
         off: float | None = None,
         strengths: Any = None,
+        switching: Any = 0.0,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> ModelTS:
@@ -99,29 +107,59 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
         prior = believed_prior(prior, structure)
         rewards = checked_rewards(reward_range, sigma, structure)
         share = checked_temper(temper)
-        doubt = checked_doubt(trust, off, strengths)
-        posterior = sampling_of(known.model_groups, prior, share, rewards, doubt)
+        doubt, hazards = checked_doubt(trust, off, strengths), checked_hazards(switching)
+        posterior: Any
+        if hazards is None:
+            posterior = sampling_of(known.model_groups, prior, share, rewards, doubt)
+        elif doubt.trust < 1.0:
+            raise ParameterError(
+                f"switching={switching!r}: it needs trust=1; doubt knows no change"
+            )
+        else:
+            posterior = filter_of(cls, known, prior, share, rewards, hazards)
         policy = super().__new__(cls, posterior, *rewards)
         policy.structure = structure
         policy.prior = plain_prior(prior)
         policy.temper = share
         policy.trust = doubt.trust
         doubts = doubt.trust < 1.0
+        policy.switching = 0.0 if hazards is None else hazards.tolist()
+        if policy.adapts:
+            policy.__dict__["learned"] = (
+                "data",
+                "belief",
+            )  # which does not follow from the data alone
         policy.off, policy.strengths = (
             (doubt.off, list(doubt.strengths)) if doubts else (None, None)
         )
         return policy
 
     @property
+    def adapts(self) -> bool:
+        """Does it believe that the true model may change?"""
+        return self.switching != 0.0
+
+    @property
     def model_prior(self) -> Any:
         """The prior."""
         return self.prior
 
+    def model_weights(self, state: ModelTSState) -> dict[str, float] | None:
+        """Return how likely each model is now, the likeliest first; None if the model never changes."""
+        if not self.adapts:
+            return None
+        posterior: Any = self.posterior
+        by_model = state.belief.weights.reshape(len(posterior.hazards), -1).sum(axis=0)
+        names, structure = posterior.order, self.structure
+        order = np.argsort(-by_model, kind="stable")
+        return {structure.model_name(int(names[model])): float(by_model[model]) for model in order}
+
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters as plain values; with full trust those of doubt are left out."""
+        """Return the parameters as plain values; those of doubt and of change only where they count."""
         given = super().parameters()
-        doubt = ("trust", "off", "strengths") if self.trust == 1.0 else ()
-        return {name: value for name, value in given.items() if name not in doubt}
+        absent = {"trust", "off", "strengths"} if self.trust == 1.0 else set()
+        absent |= set() if self.adapts else {"switching"}
+        return {name: value for name, value in given.items() if name not in absent}
 
     def active_arms(self, state: ModelTSState, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model; all arms where models may be wrong."""
@@ -177,3 +215,19 @@ def checked_doubt(trust: Any, off: Any, strengths: Any) -> Doubt:
     if not (np.isfinite(levels).all() and (levels > 0.0).all()):
         raise ParameterError(f"strengths={strengths!r}: expected one or several positive numbers")
     return Doubt(believed, chance, tuple(levels.ravel().tolist()))
+
+
+def checked_hazards(switching: Any) -> Floats | None:
+    """Return how often the model changes, None for never; True stands for several hazards."""
+    if switching is True:
+        return np.array(HAZARDS)
+    hazards = numbers(switching)
+    if hazards is None or hazards.ndim > 1 or not hazards.size:
+        hazards = np.full(1, -1.0)
+    hazards = hazards.reshape(-1)
+    if not ((hazards >= 0.0) & (hazards < 1.0)).all() or len(set(hazards.tolist())) < len(hazards):
+        raise ParameterError(
+            f"switching={switching!r}: expected True, or how probable it is that the model changes at a "
+            "pull: one number from 0 to below 1, or several different ones"
+        )
+    return hazards if hazards.any() else None

@@ -19,6 +19,7 @@ from structured_bandits.inference.spike_and_slab import (
     Spikes,
     spike_and_slab,
 )
+from structured_bandits.inference.switching import SwitchingPosterior
 from structured_bandits.planning.curve_plans import CurveSampling
 from structured_bandits.planning.posterior_draws import Sampling
 from structured_bandits.planning.posterior_plans import TableSampling
@@ -48,6 +49,32 @@ def sampling_of(
         )
     priors = zip(groups, prior, strict=True)
     return ProductSampling(tuple(_group(each, own, temper, rewards, doubt) for each, own in priors))
+
+
+def filter_of(
+    policy: type, structure: Any, prior: Any, temper: float, rewards: Rewards, hazards: Floats
+) -> SwitchingPosterior:
+    """Return the posterior over the models of a table of which another may become the true one."""
+    lines: tuple[ModelLines, ...] = getattr(structure, "model_lines", ())
+    if len(lines) != 1 or lines[0].length.any():
+        raise ParameterError(
+            f"switching={hazards.tolist()!r}: {policy.__name__} follows changes on tables of models "
+            f"only, not on structure={structure!r}"
+        )
+    evidence = outcome_evidence(lines[0].first, temper, rewards)
+    reward_range = rewards.bottom, rewards.top
+    return SwitchingPosterior(
+        line_weights(lines[0], prior), hazards, *evidence, lines[0].best, reward_range
+    )
+
+
+def outcome_evidence(table: Floats, temper: float, rewards: Rewards) -> tuple[Floats, Floats]:
+    """Return what a hit and a miss add to log-likelihoods; without a range the sum and the number."""
+    evidence = evidence_of(table, rewards)
+    hit, miss = evidence.per_reward, evidence.per_pull
+    if math.isfinite(rewards.bottom):
+        hit, miss = rewards.top * hit + miss, rewards.bottom * hit + miss
+    return temper * hit, temper * miss
 
 
 def _group(
@@ -125,11 +152,8 @@ def _believed(
     bounded = math.isfinite(rewards.bottom)
     reward_range = rewards.bottom, rewards.top
     if not lines.length.any():
-        evidence = evidence_of(lines.first, rewards)
-        hit, miss = evidence.per_reward, evidence.per_pull
-        if bounded:
-            hit, miss = rewards.top * hit + miss, rewards.bottom * hit + miss
-        return TableSampling(weights, temper * hit, temper * miss, lines.best, reward_range), lines
+        evidence = outcome_evidence(lines.first, temper, rewards)
+        return TableSampling(weights, *evidence, lines.best, reward_range), lines
     if not bounded:
         scale = temper / rewards.sigma**2
         curve = CurveSampling(weights, lines.first, lines.last, lines.best, scale, reward_range)

@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
+from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.checks import checked_share
+from structured_bandits.errors import ParameterError
+from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.policies.base import (
     ChoicePolicy,
     GivenRange,
@@ -17,7 +20,8 @@ from structured_bandits.policies.base import (
     structure_and_arms,
 )
 from structured_bandits.policies.beliefs import Belief, checked_belief, highest_draw
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.policies.playing import add_outcome
+from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
 
@@ -25,6 +29,7 @@ class _ThompsonSampling(NamedTuple):
     n_arms: int
     playable: Ints
     belief: Belief
+    kept: float  # share of what was seen that counts after a further pull
     sigma: float
     bottom: float
     top: float
@@ -42,6 +47,10 @@ class ThompsonSampling(ChoicePolicy, _ThompsonSampling):
     around its average with deviation sigma / sqrt(T). `arms="candidates"` leaves out the arms that are
     best in no model of the structure.
 
+    With a `discount` below 1 it forgets: at each pull all pulls and sums so far count that much less, so
+    that the belief follows means which change (Raj and Kalyani, 2017). 1 / (1 - discount) is how many
+    pulls it remembers, roughly. Rewards must have a range then.
+
     Simulations that plan ahead avoid most draws while one arm is clearly ahead. They have the same
     distribution as pull-by-pull play, but use other random numbers (docs/planning.md 19). Live agents
     decide pull by pull.
@@ -54,12 +63,14 @@ class ThompsonSampling(ChoicePolicy, _ThompsonSampling):
 
     prior: tuple[float, float] | None
     arms: str
+    discount: float
 
     def __new__(
         cls,
         structure_or_n_arms: Structure | int,
         prior: Any = None,
         arms: str = "all",
+        discount: float = 1.0,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
     ) -> ThompsonSampling:
@@ -68,11 +79,21 @@ class ThompsonSampling(ChoicePolicy, _ThompsonSampling):
         rewards = checked_rewards(reward_range, sigma, structure)
         playable = playable_arms(structure, n_arms, arms)
         belief, pair = checked_belief(prior, rewards)
-        policy = super().__new__(cls, n_arms, playable, belief, *rewards)
+        share = checked_share("discount", discount, 0.0, 1.0)
+        if share == 0.0 or (share < 1.0 and belief.gaussian):
+            wrong = "more than 0" if share == 0.0 else "1 for rewards without a range"
+            raise ParameterError(f"discount={discount!r}: expected {wrong}")
+        kind = cls if share == 1.0 else DiscountedThompsonSampling
+        policy: ThompsonSampling = super().__new__(kind, n_arms, playable, belief, share, *rewards)
         policy.structure = structure
         policy.prior = pair
-        policy.arms = arms
+        policy.arms, policy.discount = arms, share
         return policy
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters as plain values, the discount only if there is one."""
+        given = super().parameters()
+        return given if self.discount < 1.0 else {k: v for k, v in given.items() if k != "discount"}
 
     def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
         """Return the arm of the highest draw; without a prior, first one that was never pulled."""
@@ -81,3 +102,49 @@ class ThompsonSampling(ChoicePolicy, _ThompsonSampling):
     def active_arms(self, state: State, t: int) -> tuple[int, ...]:
         """Return the arms that are played at all."""
         return tuple(int(arm) for arm in self.playable)
+
+
+class Fading(NamedTuple):
+    """Pulls and sums of rewards, each worth less with every further pull."""
+
+    pulls: Floats
+    sums: Floats
+
+
+class FadingState(NamedTuple):
+    """Pulls and sums of each arm, all of them, and what still counts of them."""
+
+    data: Data
+    faded: Fading
+
+
+class DiscountedThompsonSampling(ThompsonSampling):
+    """Thompson sampling with a discount below 1."""
+
+    learned = ("data", "faded")
+    shown_as = "ThompsonSampling"
+
+    @property
+    def adapts(self) -> bool:
+        """It forgets, since means may change."""
+        return True
+
+    def init(self) -> FadingState:
+        """Return a fresh state."""
+        return FadingState(
+            fresh_data(self.n_arms), Fading(np.zeros(self.n_arms), np.zeros(self.n_arms))
+        )
+
+    def choose(self, state: Any, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the arm of the highest draw."""
+        return Choice(highest_draw(self.belief, state.faded, self.playable, rng), 0)
+
+    def update(self, state: FadingState, outcome: Outcome) -> None:
+        """Let all that was seen fade, once for each pull, and add what is new."""
+        add_outcome(self, state, outcome)
+        share = self.kept**outcome.pulls
+        for arm in range(self.n_arms):
+            state.faded.pulls[arm] *= share
+            state.faded.sums[arm] *= share
+        state.faded.pulls[outcome.arm] += outcome.pulls
+        state.faded.sums[outcome.arm] += outcome.total

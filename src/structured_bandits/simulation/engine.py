@@ -44,6 +44,12 @@ from structured_bandits.protocol import (
     StoppingWorld,
     WorldLike,
 )
+from structured_bandits.simulation.changing import (
+    changes,
+    fresh_steps,
+    play_changing,
+    run_changing,
+)
 from structured_bandits.simulation.delayed import comes_late, middle_reward, play_late, run_late
 from structured_bandits.simulation.desk import Spare, fresh_desk
 from structured_bandits.simulation.game import Game, RunRecord, Runs, gaps_of, record_of
@@ -93,8 +99,16 @@ def run_at_once(
     return plans, empty, moment_of(policy, state)
 
 
-#: Play one run in a world: by the rule for rewards that are out if its rewards come late.
-run_in = chosen(lambda kind: run_late if comes_late(kind) else run_at_once)
+def run_for(kind: type) -> Callable[..., tuple[int, int, int]]:
+    """Return what plays one run in worlds of this class."""
+    if changes(kind):
+        return run_changing
+    return run_late if comes_late(kind) else run_at_once
+
+
+#: Play one run in a world: by the rule for rewards that are out if its rewards come late, and pull by
+#: pull if its means change.
+run_in = chosen(run_for)
 
 
 def run_many(policy: PolicyLike, game: Game, starts: RunStarts, runs: Runs) -> None:
@@ -120,6 +134,8 @@ def loop_for(kind: type) -> Callable[..., tuple[int, int]]:
 def loop_and_memory(policy: Any, game: Game) -> tuple[Callable[..., tuple[int, int]], Any]:
     """Return the loop for a policy in a world, and fresh memory for it, from plain Python."""
     means, work = game.world.means, fresh_work(policy)
+    if changes(type(game.world)):
+        return play_changing, fresh_steps(len(means), game.horizon, work)
     if comes_late(type(game.world)):
         spare = Spare(policy.init(), memory(policy, work.tables))
         return play_late, fresh_desk(means, spare, work, game.horizon)

@@ -52,7 +52,7 @@ class FinalEValues:
 
 
 def _test_of(policy: Any, wanted: bool | None) -> MisfitTest | None:
-    structure = policy.structure if isinstance(policy, Policy) else None
+    structure = policy.tested_structure if isinstance(policy, Policy) else None
     if structure is None or wanted is False:
         return None
     return cached_test(structure, policy.bottom, policy.top, policy.sigma, quick=not wanted)

@@ -15,6 +15,7 @@ from structured_bandits.errors import RewardError
 from structured_bandits.lookahead.base import LOOKAHEADS, Lookahead, Work
 from structured_bandits.planning.streaks import NO_LIMIT, Streak
 from structured_bandits.protocol import Now, Outcome, Paid, Stop
+from structured_bandits.simulation.changing import changes
 from structured_bandits.simulation.delayed import comes_late
 from structured_bandits.simulation.engine import counts_gains, draw_certain, drawing_for
 from structured_bandits.testing.requirements import blamed, importable, require, untouched_globals
@@ -37,10 +38,15 @@ def check_world(world: Any, *, compiled: bool = True, draws: int = 4000) -> None
     the mean and the variance of single draws (or, in a world without chance, exactly their sum); that
     `draw_until` and `draw_while` stop where they should; that `draw_delay`, if there is one, draws whole
     numbers; that Python and compiled code draw the same from the same generator, and from no other; that
-    the world can be pickled. Averages may be off by six standard errors; the seeds are fixed.
+    the world can be pickled. Of a world that changes (`draw_at`) the averages at some moments are
+    compared with `mean_at`. Averages may be off by six standard errors; the seeds are fixed.
     """
     name = type(world).__name__
     _check_means(world, name)
+    if changes(type(world)):
+        _check_moments(world, name, draws)
+        _check_value(world, name)
+        return
     with untouched_globals(name):
         for arm in range(len(world.means)):
             _check_payments(world, name, arm)
@@ -57,6 +63,22 @@ def check_world(world: Any, *, compiled: bool = True, draws: int = 4000) -> None
     _check_value(world, name)
     if compiled:
         _check_compiled(world, name)
+
+
+def _check_moments(world: Any, name: str, draws: int) -> None:
+    """Raise unless the rewards of a world that changes have, at some moments, the means that it says."""
+    for arm in range(len(world.means)):
+        for t in (0, 10, 1000):
+            mean, rng = world.mean_at(arm, t), _generator(arm)
+            how = _how(f"[world.draw_at({arm}, {t}, rng) for _ in range({draws})]", arm)
+            rewards = np.array([world.draw_at(arm, t, rng).total for _ in range(draws)])
+            error = rewards.std() / math.sqrt(draws) + 1e-12
+            require(
+                abs(rewards.mean() - mean) <= ERRORS * error + 1e-9 * abs(mean),
+                f"After {t} pulls rewards of arm {arm} of {name} must have the mean that mean_at says.",
+                f"It is {mean}, and the average of {draws} rewards is {rewards.mean()}.",
+                how,
+            )
 
 
 def _check_means(world: Any, name: str) -> None:
@@ -287,13 +309,20 @@ def _check_value(world: Any, name: str) -> None:
         other = pickle.loads(pickle.dumps(world))
     for arm in range(len(world.means)):
         for count in _counts(world):
-            one, two = (each.draw(arm, 0, count, _generator(0)) for each in (world, other))
+            one, two = (_paid(each, arm, count) for each in (world, other))
             require(
                 one == two,
                 f"A pickled copy of {name} must pay the same.",
                 f"The world pays {one!r}, its copy {two!r}.",
                 "pickle.loads(pickle.dumps(world))",
             )
+
+
+def _paid(world: Any, arm: int, count: int) -> Paid:
+    """Return what some pulls of an arm pay, or one after so many if the world changes."""
+    if changes(type(world)):
+        return world.draw_at(arm, count, _generator(0))
+    return world.draw(arm, 0, count, _generator(0))
 
 
 def _check_delays(world: Any, name: str) -> None:

@@ -129,6 +129,8 @@ class Delayed(World, _Delayed):
         """Check the delays."""
         if isinstance(world, type) or not (hasattr(world, "draw") and hasattr(world, "means")):
             raise ParameterError(f"world={world!r}: expected one such as sb.Bernoulli(means)")
+        if hasattr(world, "draw_at"):
+            raise ParameterError(f"world={world!r}: rewards of worlds that change come at once")
         if hasattr(world, "draw_delay"):
             raise ParameterError(f"world={world!r}: its rewards come late already")
         usual = checked_delay("delay", delay)

@@ -252,7 +252,7 @@ def _share(name: str, value: Any) -> float:
 
 def _is_testable(policy: Any) -> bool:
     """Has the policy a structure that an e-value can refute?"""
-    if getattr(policy, "structure", None) is None:
+    if getattr(policy, "tested_structure", None) is None:
         return False
     return misfit_test(policy.structure, policy.bottom, policy.top, policy.sigma) is not None
 
