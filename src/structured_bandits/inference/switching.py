@@ -35,17 +35,22 @@ HAZARDS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 class SwitchingBelief(NamedTuple):
-    """What is believed: the weights of pairs, hazard by hazard in each model by model, with sum 1."""
+    """What is believed: the weights of pairs, model by model in each hazard by hazard, with sum 1."""
 
     weights: Floats
     arms: Floats  # for each arm the weight of the models in which it is best
+    masses: Floats  # memory for the weight of each hazard
+    kept: Floats  # and for the chance that its model stays
+    factors: Floats  # and for a likelihood of each model
 
 
 class _Switching(NamedTuple):
     prior: Floats  # of the models, sorted by their best arm
     hazards: Floats
-    per_hit: Floats  # arms x models: log-likelihood of a hit
+    per_hit: Floats  # arms x models: log-likelihood of a hit, at most 0 and 0 for one model
     per_miss: Floats
+    hit_factor: Floats  # arms x models: the exponentials of these
+    miss_factor: Floats
     starts: Ints  # the models of arm i are those from starts[i] to starts[i + 1]
     order: Ints  # which model of the table each one is
     bottom: float  # the range of rewards
@@ -67,12 +72,16 @@ class SwitchingPosterior(Record, _Switching):
         """Sort the models by their best arm; the evidence is models x arms."""
         order = np.argsort(best, kind="stable").astype(np.int64)
         prior = np.exp(log_prior[order] - log_prior.max())
+        hit, miss = (np.ascontiguousarray(each[order].T) for each in (per_hit, per_miss))
+        hit, miss = (each - each.max(axis=1, keepdims=True) for each in (hit, miss))
         return super().__new__(
             cls,
             prior / prior.sum(),
             hazards,
-            np.ascontiguousarray(per_hit[order].T),
-            np.ascontiguousarray(per_miss[order].T),
+            hit,
+            miss,
+            np.exp(hit),
+            np.exp(miss),
             np.searchsorted(best[order], np.arange(per_hit.shape[1] + 1)).astype(np.int64),
             order,
             *reward_range,
@@ -81,10 +90,16 @@ class SwitchingPosterior(Record, _Switching):
     def fresh_belief(self) -> SwitchingBelief:
         """Return what is believed before the first pull: hazards are equally likely."""
         hazards, models = len(self.hazards), len(self.prior)
-        pairs = hazards * models
-        belief = SwitchingBelief(np.zeros(pairs), np.zeros(len(self.starts) - 1))
-        for pair in range(pairs):
-            belief.weights[pair] = self.prior[pair % models] / hazards
+        arms = len(self.starts) - 1
+        belief = SwitchingBelief(
+            np.zeros(models * hazards),
+            np.zeros(arms),
+            np.zeros(hazards),
+            np.zeros(hazards),
+            np.zeros(models),
+        )
+        for pair in range(models * hazards):
+            belief.weights[pair] = self.prior[pair // hazards] / hazards
         sum_by_arm(self, belief)
         return belief
 
@@ -93,11 +108,14 @@ class SwitchingPosterior(Record, _Switching):
 
         Of several pulls it is taken to have changed after all of them only.
         """
-        hits, misses = reward_counts(outcome.pulls, outcome.total, self.bottom, self.top)
-        total = weigh(self, belief, outcome.arm, hits, misses)
-        for place in range(len(self.hazards)):
-            jump(self, belief, place, total, outcome.pulls)
-        sum_by_arm(self, belief)
+        arm = outcome.arm
+        if outcome.pulls == 1 and outcome.total == self.top:
+            total = multiply(belief, self.hit_factor[arm])
+        elif outcome.pulls == 1 and outcome.total == self.bottom:
+            total = multiply(belief, self.miss_factor[arm])
+        else:
+            total = weigh(self, belief, outcome)
+        jump(self, belief, total, outcome.pulls)
 
     def believe(self, belief: SwitchingBelief, data: Data) -> None:
         """Sum up what is believed; it does not follow from the data, whose order counts."""
@@ -115,53 +133,71 @@ class SwitchingPosterior(Record, _Switching):
 
 
 @compilable
-def weigh(
-    posterior: SwitchingPosterior, belief: SwitchingBelief, arm: int, hits: float, misses: float
-) -> float:
-    """Multiply the weights by the likelihood of some rewards of an arm; return their sum.
+def multiply(belief: SwitchingBelief, factors: Floats) -> float:
+    """Multiply the weights of each model by its factor; write those of the hazards, return the sum.
 
     It is not 0: a hazard leaves each model a part of its prior, also that which is likeliest now.
     """
-    per_hit, per_miss, models = (
-        posterior.per_hit[arm],
-        posterior.per_miss[arm],
-        len(posterior.prior),
-    )
-    largest = -math.inf
-    for model in range(models):
-        largest = max(largest, hits * per_hit[model] + misses * per_miss[model])
+    weights, masses = belief.weights, belief.masses
+    hazards = len(masses)
+    for place in range(hazards):
+        masses[place] = 0.0
+    pair = 0
+    for model in range(len(factors)):
+        for place in range(hazards):
+            weights[pair] *= factors[model]
+            masses[place] += weights[pair]
+            pair += 1
     total = 0.0
-    for model in range(models):
-        told = math.exp(hits * per_hit[model] + misses * per_miss[model] - largest)
-        for pair in range(model, len(belief.weights), models):
-            belief.weights[pair] *= told
-            total += belief.weights[pair]
+    for place in range(hazards):
+        total += masses[place]
     return total
 
 
 @compilable
-def jump(
-    posterior: SwitchingPosterior, belief: SwitchingBelief, place: int, total: float, pulls: int
-) -> None:
-    """Let the models of one hazard change so many times; weights are divided by their sum."""
-    models = len(posterior.prior)
-    stays = (1.0 - posterior.hazards[place]) ** pulls
-    mass = 0.0
-    for model in range(models):
-        mass += belief.weights[place * models + model]
-    for model in range(models):
-        pair = place * models + model
-        fresh = (1.0 - stays) * mass * posterior.prior[model]
-        belief.weights[pair] = (stays * belief.weights[pair] + fresh) / total
+def weigh(posterior: SwitchingPosterior, belief: SwitchingBelief, outcome: Outcome) -> float:
+    """Multiply the weights by the likelihood of several pulls of an arm, or of a part of a reward."""
+    hits, misses = reward_counts(outcome.pulls, outcome.total, posterior.bottom, posterior.top)
+    per_hit, per_miss = posterior.per_hit[outcome.arm], posterior.per_miss[outcome.arm]
+    factors = belief.factors
+    largest = -math.inf
+    for model in range(len(per_hit)):
+        factors[model] = hits * per_hit[model] + misses * per_miss[model]
+        largest = max(largest, factors[model])
+    for model in range(len(per_hit)):
+        factors[model] = math.exp(factors[model] - largest)
+    return multiply(belief, factors)
+
+
+@compilable
+def jump(posterior: SwitchingPosterior, belief: SwitchingBelief, total: float, pulls: int) -> None:
+    """Let the model change so many times; weights are divided by their sum, and summed up by arm."""
+    weights, masses, kept = belief.weights, belief.masses, belief.kept
+    count = len(masses)
+    for place in range(count):
+        chance = 1.0 - posterior.hazards[place]
+        if pulls > 1:
+            chance = chance**pulls
+        kept[place] = chance / total
+        masses[place] *= (1.0 - chance) / total
+    pair = 0
+    for arm in range(len(belief.arms)):
+        weight = 0.0
+        for model in range(posterior.starts[arm], posterior.starts[arm + 1]):
+            for place in range(count):
+                found = kept[place] * weights[pair] + masses[place] * posterior.prior[model]
+                weights[pair] = found
+                weight += found
+                pair += 1
+        belief.arms[arm] = weight
 
 
 @compilable
 def sum_by_arm(posterior: SwitchingPosterior, belief: SwitchingBelief) -> None:
     """Write the weight of each arm."""
-    models = len(posterior.prior)
+    count = len(posterior.hazards)
     for arm in range(len(belief.arms)):
         weight = 0.0
-        for model in range(posterior.starts[arm], posterior.starts[arm + 1]):
-            for pair in range(model, len(belief.weights), models):
-                weight += belief.weights[pair]
+        for pair in range(posterior.starts[arm] * count, posterior.starts[arm + 1] * count):
+            weight += belief.weights[pair]
         belief.arms[arm] = weight

@@ -149,7 +149,7 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
         if not self.adapts:
             return None
         posterior: Any = self.posterior
-        by_model = state.belief.weights.reshape(len(posterior.hazards), -1).sum(axis=0)
+        by_model = state.belief.weights.reshape(-1, len(posterior.hazards)).sum(axis=1)
         names, structure = posterior.order, self.structure
         order = np.argsort(-by_model, kind="stable")
         return {structure.model_name(int(names[model])): float(by_model[model]) for model in order}

@@ -7,6 +7,7 @@ are followed pull by pull, and policies that look at every reward decide before 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +15,17 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
-from structured_bandits.lookahead.base import Work, memory, note_each, quick_plan
+from structured_bandits.lookahead.base import (
+    Work,
+    memory,
+    note,
+    note_each,
+    quick_choose,
+    quick_plan,
+)
 from structured_bandits.planning.round_robin import first_pulls, write_order
-from structured_bandits.policies.playing import moment_of, observe
-from structured_bandits.protocol import ChangingWorld, Now, PolicyLike, Seen
+from structured_bandits.policies.playing import chooses, moment_of, observe, update
+from structured_bandits.protocol import ChangingWorld, Now, Outcome, PolicyLike, Seen
 from structured_bandits.simulation.game import Game, RunRecord
 
 
@@ -56,13 +64,47 @@ def run_changing(
 
 def follow(policy: Any, *run: Any) -> tuple[int, int]:
     """Play until the horizon; compiled code counts references only for policies that take memory."""
-    return play_changing(policy, *run)
+    return following(type(policy))(policy, *run)
 
 
-def play_changing(
+def following(kind: type) -> Callable[..., tuple[int, int]]:
+    """Return the loop for policies of this class."""
+    return choose_changing if chooses(kind) else plan_changing
+
+
+def choose_changing(
     policy: PolicyLike, state: Any, game: Game, record: RunRecord, steps: Steps
 ) -> tuple[int, int]:
-    """Play until `horizon` pulls are made or stop[0] is set; return numbers of plans and empty sets."""
+    """Play until `horizon` pulls are made or stop[0] is set; return numbers of pulls and empty sets."""
+    reached = 0  # checkpoints passed
+    empty = 0
+    lost = 0.0
+    for t in range(game.horizon):
+        if game.stop[0] != 0:
+            return t, empty
+        now = Now(t, 1, math.nan, math.nan)
+        choice = quick_choose(policy, state, now, game.rng, steps.work)
+        arm = choice.arm
+        empty += choice.empty
+        paid = game.world.draw_at(arm, t, game.rng)
+        record.pulls[arm] += 1
+        record.sums[arm] += paid.total
+        if len(record.arms) > 0:
+            record.arms[t] = arm
+        lost += gap_at(game.world, arm, t, len(record.pulls))
+        if reached < len(record.checkpoints) and record.checkpoints[reached] == t + 1:
+            record.regret[reached] = lost
+            reached += 1
+        outcome = Outcome(arm, 1, paid.total, paid.squares)
+        update(policy, state, outcome)
+        note(policy, state, outcome, steps.work)
+    return game.horizon, empty
+
+
+def plan_changing(
+    policy: PolicyLike, state: Any, game: Game, record: RunRecord, steps: Steps
+) -> tuple[int, int]:
+    """Play plans of any arms, whose pulls come in the order of `write_order`."""
     horizon = game.horizon
     quota, seen, order, work = steps.quota, steps.seen, steps.order, steps.work
     t = 0

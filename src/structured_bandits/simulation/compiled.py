@@ -54,7 +54,12 @@ from structured_bandits.protocol import (
     WorldLike,
 )
 from structured_bandits.simulation import engine
-from structured_bandits.simulation.changing import follow, play_changing
+from structured_bandits.simulation.changing import (
+    choose_changing,
+    follow,
+    following,
+    plan_changing,
+)
 from structured_bandits.simulation.copies import copied, copied_whole, copy_into
 from structured_bandits.simulation.delayed import play_late, serve
 from structured_bandits.simulation.game import Game, Runs, record_of
@@ -186,7 +191,7 @@ def _register() -> None:
     _register_function(engine.run_many)
     _register_loops(engine.play, engine.loop_for)
     _register_loops(serve, lambda kind: play_late)
-    _register_loops(follow, lambda kind: play_changing)
+    _register_loops(follow, following)
     _register_choice(engine.draw_streak, engine.drawing_for, INLINE)
     _register_function(copied, copied_whole)
     overload(copy_into, strict=False, jit_options=PART)(_copying)
@@ -312,7 +317,8 @@ def _forget_older(folder: Path, stamp: str) -> None:
 #: What cached code rests on; where NumPy's library shows nothing, code that calls it must not be found.
 STAMP = f"{SOURCES_HASH} {'calling' if addresses() else 'without'} NumPy"
 #: The modules of the functions that are called from Python.
-ENGINES = (__name__, engine.__name__, play_late.__module__, play_changing.__module__)
+ENGINES = (__name__, engine.__name__, play_late.__module__, follow.__module__)
+LOOPS = (engine.play_plans, engine.play_choices, play_late, choose_changing, plan_changing)
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 if not JIT_DISABLED:
     _load_arrays()
@@ -321,10 +327,7 @@ if not JIT_DISABLED:
     cached_runs = _cached_if_possible()
     if cached_runs.stats.cache_path:
         _forget_older(Path(cached_runs.stats.cache_path), STAMP)
-    _counting = {
-        loop: njit(nogil=True, **PART)(loop)
-        for loop in (engine.play_plans, engine.play_choices, play_late, play_changing)
-    }
+    _counting = {loop: njit(nogil=True, **PART)(loop) for loop in LOOPS}
 
 
 def library_runs(policy: Any, game: Game, starts: RunStarts, runs: Runs) -> None:

@@ -46,8 +46,8 @@ from structured_bandits.protocol import (
 )
 from structured_bandits.simulation.changing import (
     changes,
+    following,
     fresh_steps,
-    play_changing,
     run_changing,
 )
 from structured_bandits.simulation.delayed import comes_late, middle_reward, play_late, run_late
@@ -135,7 +135,7 @@ def loop_and_memory(policy: Any, game: Game) -> tuple[Callable[..., tuple[int, i
     """Return the loop for a policy in a world, and fresh memory for it, from plain Python."""
     means, work = game.world.means, fresh_work(policy)
     if changes(type(game.world)):
-        return play_changing, fresh_steps(len(means), game.horizon, work)
+        return following(type(policy)), fresh_steps(len(means), game.horizon, work)
     if comes_late(type(game.world)):
         spare = Spare(policy.init(), memory(policy, work.tables))
         return play_late, fresh_desk(means, spare, work, game.horizon)
