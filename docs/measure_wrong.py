@@ -1,10 +1,11 @@
 """Measures what a wrong structure costs, for the guide (`python docs/measure_wrong.py`).
 
 Prints the table of the guide and writes guides/wrong-structure.csv, and guides/wrong-structure.png with
-its numbers, guides/wrong-structure-regret.csv; `--draw` draws from these without playing. The
-shop has six types of customers and eight offers; one policy after another is played where the table is
-right, where the audience is a mix of types, where one offer is far better than the table says, and where
-the type changes half way; all types take turns. Some minutes on two cores.
+its numbers, guides/wrong-structure-regret.csv; `--draw` draws from these without playing, and doubt.png
+from what benchmarks/doubt.py has measured. The shop has six types of customers and eight offers; one
+policy after another is played where the table is right, where the audience is a mix of types, where one
+offer is far better than the table says, and where the type changes half way; all types take turns. Some
+minutes on two cores.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ POLICIES: dict[str, Any] = {
     "guarded, explore=5": sb.Guarded(sb.ModelTS(SHOP), explore=5.0),
     "ModelTS, trust 0.5": sb.ModelTS(SHOP, trust=0.5),
     "trust 0.5, guarded, explore=5": sb.Guarded(sb.ModelTS(SHOP, trust=0.5), explore=5.0),
+    "ModelTS, switching=True": sb.ModelTS(SHOP, switching=True),
     "ModelTS around the table, ± 0.02": sb.ModelTS(sb.around(SHOP, 0.02)),
     "SUCB on mixtures": sb.SUCB(sb.mixtures(SHOP)),
     "blind Thompson sampling": sb.ThompsonSampling(8),
@@ -108,6 +110,7 @@ def main() -> None:
     """Measure, print and draw."""
     if "--draw" in sys.argv[1:]:
         draw()
+        draw_frontier()
         return
     rows, curves = [], []
     for name in POLICIES:
@@ -157,6 +160,50 @@ def draw() -> None:
     if not label_line_ends(axes, axes.get_lines(), labels, SCREEN):
         legend_below(axes, "")
     axes.figure.savefig(HERE / "wrong-structure.png", dpi=110)
+
+
+PATHS = {  # what changes along a line, and the policies on it with their labels
+    "trust (off 0.1)": {"trust 1": "1", "trust 0.75": ".75", "trust 0.5": ".5", "trust 0": "0"},
+    "off (trust 0.5)": {
+        "trust 0.5, off 0.01": ".01",
+        "trust 0.5, off 0.03": ".03",
+        "trust 0.5": "",
+        "trust 0.5, off 0.3": ".3",
+    },
+}
+
+
+def draw_frontier() -> None:
+    """Draw what doubt costs if a table is right against what it loses at most if it is wrong."""
+    cells = pd.read_csv(HERE / "doubt.csv").pivot_table(
+        index=["family", "policy"], columns="truth", values="ratio", sort=False
+    )
+    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    families = list(dict.fromkeys(cells.index.get_level_values("family")))
+    panels = figure.subplots(1, len(families), sharey=True)
+    for axes, family in zip(panels, families, strict=True):
+        mine = cells.loc[family]
+        right, wrong = mine["right"], mine.drop(columns="right").max(axis=1)
+        for place, (path, labels) in enumerate(PATHS.items()):
+            names = list(labels)
+            axes.plot(right[names], wrong[names], marker="o", label=path, **styles.line(place))
+            for name, label in labels.items():
+                axes.annotate(
+                    label,
+                    (right[name], wrong[name]),
+                    textcoords="offset points",
+                    xytext=(5, 5) if place else (-5, -13),
+                    ha="left" if place else "right",
+                    color=styles.colour(place),
+                )
+        axes.axhline(1.0, color="grey", lw=0.8)
+        axes.set(title=family, yscale="log", xlim=(0.1, 0.6), ylim=(0.7, 32), xlabel="table right")
+        axes.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
+        axes.minorticks_off()
+    panels[0].set_ylabel("worst of six ways to be wrong")
+    panels[-1].legend(frameon=False)
+    figure.suptitle("Mean regret in units of blind Thompson sampling's")
+    figure.savefig(HERE / "doubt.png", dpi=110)
 
 
 if __name__ == "__main__":
