@@ -25,6 +25,7 @@ from structured_bandits.errors import (
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.base import fresh_state
 from structured_bandits.policies.best_arm import BestArm
+from structured_bandits.policies.certain import Certain
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.ids import IDS
@@ -165,6 +166,7 @@ __all__ = [
     "Bernoulli",
     "BestArm",
     "Bounded",
+    "Certain",
     "Certificate",
     "Choice",
     "Constraint",

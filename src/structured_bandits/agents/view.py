@@ -16,6 +16,7 @@ from structured_bandits.agents.bounds import MISS, own_widths
 from structured_bandits.agents.words import chance, counted, cut, fitting_words, likely_words
 from structured_bandits.base.text_tables import interval, number, printable, table_html, table_text
 from structured_bandits.policies.best_arm import BestArm
+from structured_bandits.policies.certain import Certain
 from structured_bandits.policies.guarded import NOT_RUNG, Guarded
 from structured_bandits.policies.playing import moment_of
 
@@ -143,7 +144,7 @@ def _interval_words(agent: Agent) -> str:
 def _alarm_words(agent: Agent) -> list[str]:
     """Say which policy is at work if it is a fallback, and whether the best arm is certain."""
     moment = moment_of(agent.policy, agent._state)
-    if isinstance(agent.policy, BestArm) and moment:
+    if isinstance(agent.policy, (BestArm, Certain)) and moment:
         return [f"It has been certain since pull {moment:,}, and plays what it found to be best."]
     if not isinstance(agent.policy, Guarded) or moment == NOT_RUNG:
         return []

@@ -3,6 +3,7 @@
 from structured_bandits.lookahead import (
     asae,
     best_arm,
+    certain,
     greedy_mle,
     guarded,
     ids,
@@ -31,6 +32,7 @@ from structured_bandits.lookahead.base import (
 )
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.best_arm import BestArm
+from structured_bandits.policies.certain import Certain
 from structured_bandits.policies.greedy_mle import GreedyMLE
 from structured_bandits.policies.guarded import Guarded, GuardedChoices
 from structured_bandits.policies.ids import IDS
@@ -54,6 +56,7 @@ __all__ = ["Lookahead", "plan_certain", "register", "resumed_work"]
 OF_THE_LIBRARY = {
     ASAE: asae,
     BestArm: best_arm,
+    Certain: certain,
     GreedyMLE: greedy_mle,
     IDS: ids,
     IMED: imed,

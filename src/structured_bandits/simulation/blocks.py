@@ -15,6 +15,7 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.base.extras import needs
 from structured_bandits.lookahead.base import tables_of
+from structured_bandits.policies.certain import Certain
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation import engine as python_engine
@@ -139,6 +140,8 @@ def needs_python(policy: PolicyLike) -> bool:
         if needs_python(policy.inner) or needs_python(policy.fallback):
             return True
         asked.append(policy.test.models)
+    if isinstance(policy, Certain) and needs_python(policy.inner):
+        return True
     return not (all(map(compiles, asked)) and getattr(type(policy), "compiles", True))
 
 

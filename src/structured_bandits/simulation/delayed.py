@@ -21,6 +21,7 @@ import numpy as np
 from structured_bandits.arrays import Floats, Ints
 from structured_bandits.compilable import chosen, compilable
 from structured_bandits.lookahead.base import Work, drawn_pull, memory, note_each, planning_of
+from structured_bandits.policies.certain import Certain
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.policies.playing import chooses, expect, forget, moment_of, observe
@@ -257,6 +258,10 @@ def _one_of_two_draws(policy: Any) -> bool:
     return draws(policy.inner) or draws(policy.fallback)
 
 
+def _itself_or_inner_draws(policy: Any) -> bool:
+    return policy.share > 0.0 or draws(policy.inner)
+
+
 def wants_order(kind: type) -> bool:
     """Do policies of this class get rewards in the order of asking, besides hearing them at once?"""
     return bool(getattr(kind, "in_order", False))
@@ -266,6 +271,8 @@ def drawing(kind: type) -> Callable[[Any], bool]:
     """Return what tells whether policies of this class draw; a guard does if one of its two does."""
     if issubclass(kind, Guarded):
         return _one_of_two_draws
+    if issubclass(kind, Certain):
+        return _itself_or_inner_draws
     return _draws if getattr(kind, "randomised", False) else _does_not_draw
 
 

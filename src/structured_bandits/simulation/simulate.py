@@ -18,6 +18,7 @@ from structured_bandits.arrays import Ints
 from structured_bandits.base.checks import checked_count
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import Policy
+from structured_bandits.policies.certain import Certain
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.horizons import tuned_horizon
 from structured_bandits.protocol import PolicyLike, WorldLike
@@ -44,6 +45,7 @@ def simulate(
     record_arms: bool = False,
     progress: bool | None = None,
     misfit: bool | None = None,
+    stop: float | None = None,
     first_run: int = 0,
     executor: Any = None,
 ) -> Result:
@@ -69,12 +71,20 @@ def simulate(
     - `misfit`: compute the e-value against a policy's structure at the end of each run
       (`Result.e_values`). None means for all structures except polytopes, where it takes linear and
       quadratic programs.
+    - `stop`: a level, such as 0.05: note in `Result.alarms` after how many pulls each run was certain
+      which arm is best, with an error of at most this, given that one of the models of the policy's
+      table is right. The policy goes on (`sb.Certain` has it settle); it is played pull by pull.
     - `first_run`: the number of the first run, so that more runs can be added to earlier ones.
     - `executor`: who plays the runs, anything with `submit` as in `concurrent.futures`: a pool of
       processes, or a cluster (`client.get_executor()` of dask). The results are the same to the last bit
       where the versions are. `workers` then says how many tasks it does at the same time.
     """
     policies = _named(policies)
+    if stop is not None:
+        policies = {
+            name: Certain(policy, share=0.0, level=stop, settles=False)  # type: ignore[arg-type]
+            for name, policy in policies.items()
+        }
     setting = _setting(policies, horizon, seed, checkpoints, engine, planning, record_arms, misfit)
     for name, policy in policies.items():
         check_together(name, policy, world, setting.horizon)

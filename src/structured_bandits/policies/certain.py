@@ -1,0 +1,197 @@
+"""Certain: play a policy, and sample a little so that it becomes certain which arm is best."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structured_bandits.arrays import Ints
+from structured_bandits.base.checks import checked_share
+from structured_bandits.compilable import compilable
+from structured_bandits.errors import ParameterError
+from structured_bandits.policies.base import ChoicePolicy, Policy
+from structured_bandits.policies.best_arm import UNDECIDED, BestArm, BestArmState
+from structured_bandits.policies.form import check_policy
+from structured_bandits.policies.playing import choose, chooses, expect, forget, update
+from structured_bandits.protocol import Choice, Now, Outcome
+
+
+class CertainState(NamedTuple):
+    """What the policy has learned, and what is certain."""
+
+    inner: Any
+    test: BestArmState
+
+
+class _Certain(NamedTuple):
+    inner: Any
+    test: BestArm
+    share: float
+    settles: bool
+    sigma: float
+    bottom: float
+    top: float
+
+
+class Certain(ChoicePolicy, _Certain):
+    """Play `policy`, but with probability `share` what `BestArm` would, until the best arm is certain.
+
+    Policies that lose little rarely pull the arms that would tell them more, so they become certain
+    late. With a share of the pulls `BestArm` tells the rivals apart. Once one arm is best with an error
+    of at most `level`, whenever that happens, it is played to the end. That holds if one of the models
+    of the table is right, for any policy. `Result.alarms` has the pulls after which it was certain.
+    It goes by all rewards that it was told, as `BestArm` does.
+
+    With share=0 nothing is sampled besides; with settles=False the policy goes on when it is certain:
+    so `Certain(policy, share=0, settles=False)` only notes when a policy's own pulls have made it
+    certain (`simulate(..., stop=level)`).
+
+    >>> import structured_bandits as sb
+    >>> sb.Certain(sb.ModelTS(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])), level=0.01).share
+    0.1
+    """
+
+    learned = ("inner", "test")
+
+    def __new__(
+        cls,
+        policy: Policy,
+        share: float = 0.1,
+        level: float = 0.05,
+        epsilon: float = 0.0,
+        settles: bool = True,
+    ) -> Certain:
+        """Check the parameters."""
+        check_policy("policy", policy)
+        structure = getattr(policy, "tested_structure", None)
+        if structure is None:
+            raise ParameterError(
+                f"policy={policy!r}: expected a policy with a table of models one of which stays true, "
+                "such as sb.ModelTS(table); only then it can be certain which arm is best"
+            )
+        if not chooses(type(policy)) or isinstance(policy, Certain):
+            raise ParameterError(f"policy={policy!r}: expected one that decides before each pull")
+        bounded = math.isfinite(policy.bottom)
+        rewards = (policy.bottom, policy.top) if bounded else None
+        test = BestArm(structure, level, epsilon, rewards, None if bounded else policy.sigma)
+        certain = super().__new__(
+            cls,
+            policy,
+            test,
+            checked_share("share", share, 0.0, 1.0),
+            bool(settles),
+            policy.sigma,
+            policy.bottom,
+            policy.top,
+        )
+        certain.structure = structure
+        return certain
+
+    @property
+    def n_arms(self) -> int:  # type: ignore[override]
+        """The number of arms."""
+        return int(self.inner.n_arms)
+
+    @property
+    def randomised(self) -> bool:  # type: ignore[override]
+        """Does it draw from `rng`, or the policy?"""
+        return self.share > 0.0 or bool(self.inner.randomised)
+
+    @property
+    def needs_squares(self) -> bool:  # type: ignore[override]
+        """Does the policy use squared rewards?"""
+        return bool(self.inner.needs_squares)
+
+    @property
+    def model_prior(self) -> Any:
+        """That of the policy."""
+        return self.inner.model_prior
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters, those of the policy included."""
+        return {
+            "policy": {"kind": type(self.inner).__name__, **self.inner.parameters()},
+            "share": self.share,
+            "level": self.test.level,
+            "epsilon": self.test.epsilon,
+            "settles": self.settles,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Certain({self.inner!r}, share={self.share!r}, level={self.test.level!r}, "
+            f"epsilon={self.test.epsilon!r}, settles={self.settles!r})"
+        )
+
+    def width(self) -> str:
+        """Return the confidence radius of the policy."""
+        return str(self.inner.width())
+
+    def active_arms(self, state: CertainState, t: int) -> tuple[int, ...]:
+        """Return all arms, or the one that is certain."""
+        if is_settled(self, state):
+            return (int(state.test.decided[1]),)
+        return tuple(range(self.n_arms))
+
+    def init(self) -> CertainState:
+        """Return a fresh state."""
+        return CertainState(self.inner.init(), self.test.init())
+
+    def restore(self, state: CertainState) -> None:
+        """Make the scratch memory of the policy anew."""
+        self.inner.restore(state.inner)
+
+    def expect(self, state: CertainState, pulls: Ints) -> None:
+        """Tell the policy how many pulls of each arm have rewards that are out."""
+        expect(self.inner, state.inner, pulls)
+
+    def forget(self, state: CertainState) -> None:
+        """Clear scratch memory of the policy."""
+        forget(self.inner, state.inner)
+
+    def check_learned(self, state: CertainState, t: int) -> None:
+        """Raise a ValueError if no play of `t` pulls leads to such learned fields."""
+        self.inner.check_learned(state.inner, t)
+        pulls, arm = state.test.decided
+        if not (0 <= pulls <= t and 0 <= arm < self.n_arms):
+            raise ValueError("what is certain was not so within these pulls")
+
+    def moment(self, state: CertainState) -> int:
+        """Return the pulls after which it was certain, 0 if it is not."""
+        return int(state.test.decided[0])
+
+    def choose(self, state: CertainState, now: Now, rng: np.random.Generator) -> Choice:
+        """Return the arm that is certain, else with some probability one that tells most."""
+        arm = arm_of_test(self, state, now, rng)
+        if arm >= 0:
+            return Choice(arm, 0)
+        return choose(self.inner, state.inner, now, rng)
+
+    def update(self, state: CertainState, outcome: Outcome) -> None:
+        """Let the policy and the test learn."""
+        update(self.inner, state.inner, outcome)
+        update(self.test, state.test, outcome)
+
+
+@compilable
+def is_settled(policy: Any, state: CertainState) -> bool:
+    """Is an arm certain, and to be played to the end?"""
+    return bool(policy.settles and state.test.decided[0] != UNDECIDED)
+
+
+@compilable
+def arm_of_test(policy: Any, state: CertainState, now: Now, rng: np.random.Generator) -> int:
+    """Return the arm that the test wants pulled, -1 if the policy is to choose.
+
+    Whether one arm is certain now is looked at before each pull until it is.
+    """
+    if state.test.decided[0] != UNDECIDED:
+        return int(state.test.decided[1]) if policy.settles else -1
+    arm = choose(policy.test, state.test, now, rng).arm
+    if state.test.decided[0] != UNDECIDED:
+        return int(state.test.decided[1]) if policy.settles else -1
+    if policy.share > 0.0 and rng.uniform(0.0, 1.0) < policy.share:
+        return int(arm)
+    return -1
