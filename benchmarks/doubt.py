@@ -119,6 +119,19 @@ def cells(family: str, way: str, tables: int) -> list[dict[str, Any]]:
     return rows
 
 
+def save(family: str, rows: list[dict[str, Any]]) -> None:
+    """Write the rows of a family into the file, those of others stay."""
+    with OUT.open(newline="", encoding="utf-8") as file:
+        known = list(csv.DictReader(file))
+    others = [row for row in known if row["family"] != family]
+    found = [*others, *(row for row in rows if row["family"] == family)]
+    order = list(FAMILIES)
+    with OUT.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(sorted(found, key=lambda row: order.index(row["family"])))
+
+
 def main(tables: int, families: list[str]) -> None:
     """Play, print and write, cell by cell."""
     rows: list[dict[str, Any]] = []
@@ -133,11 +146,8 @@ def main(tables: int, families: list[str]) -> None:
                 ratio = f"{row['ratio']} ± {row['ratio error']}"
                 print(f"  {row['policy']:22}{regret:>18}{row['q95']:>8}{row['most']:>8}{ratio:>20}")
             sys.stdout.flush()
-            if not families and tables >= 500:
-                with OUT.open("w", newline="", encoding="utf-8") as file:
-                    writer = csv.DictWriter(file, list(rows[0]))
-                    writer.writeheader()
-                    writer.writerows(rows)
+        if tables >= 500:
+            save(family, rows)
 
 
 if __name__ == "__main__":

@@ -303,6 +303,15 @@ class CertificateView(Answer, frozen=True):
     rewards: int  # that count: those before the oldest that is still out
 
 
+class StopView(Answer, frozen=True):
+    """When it counts as decided which arm is best, and whether it is."""
+
+    level: float  # at most this is the probability that it is ever another one
+    then: str  # "notify", or "freeze": from then on that arm is played
+    arm: str | None  # null while it is not decided
+    rewards: int | None  # after so many of them
+
+
 class Alarm(Answer, frozen=True):
     """Something that a person should look at.
 
@@ -396,6 +405,7 @@ class State(Answer, frozen=True):
     versions: tuple[VersionView, ...]
     reward_range: tuple[float, float] | None = None  # null if any reward may come
     certificate: CertificateView | None = None  # null if late rewards are learned
+    stop: StopView | None = None  # null unless specified, and once a fallback plays
 
 
 class Summary(Answer, frozen=True):

@@ -76,11 +76,19 @@ from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
 from structured_bandits.policies.phases import MOST_PULLS
-from structured_bandits.policies.playing import chooses, expect, observe, plan, update
+from structured_bandits.policies.playing import chooses, expect, moment_of, observe, plan, update
 from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
 from structured_bandits.structures.base import counting, index_of
 
 SPAWN_KEY = (crc32(b"agent"),)  # of an agent's stream of random numbers
+
+
+class SettledArm(NamedTuple):
+    """An arm that was found to be best, and after how many rewards."""
+
+    arm: int
+    name: str
+    rewards: int
 
 
 class Decision(NamedTuple):
@@ -541,6 +549,17 @@ class Agent:
         structure = getattr(self.policy, "structure", None)
         prior = getattr(self.policy, "model_prior", None)
         return certificate_of(structure, self._names, rewards, _known(self._settled), prior)
+
+    @property
+    def settled_arm(self) -> SettledArm | None:
+        """Which arm a policy that looks for certainty has found to be best, and after how many rewards.
+
+        None before that, and for policies other than `Certain` and `BestArm`.
+        """
+        arm = self.policy.certain_arm(self._state) if hasattr(self.policy, "certain_arm") else -1
+        if arm < 0:
+            return None
+        return SettledArm(arm, self._names[arm], moment_of(self.policy, self._state))
 
     @property
     def log_e_value(self) -> float:

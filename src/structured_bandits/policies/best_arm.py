@@ -112,6 +112,10 @@ class BestArm(StructuredPolicy, ChoicePolicy, _BestArm):
         """Return the pulls after which it was certain, 0 if it is not."""
         return int(state.decided[0])
 
+    def certain_arm(self, state: BestArmState) -> int:
+        """Return the arm of which it is certain that it is best, -1 if it is of none."""
+        return -1 if state.decided[0] == UNDECIDED else int(state.decided[1])
+
     def choose(self, state: BestArmState, now: Now, rng: np.random.Generator) -> Choice:
         """Return the arm that tells most, or the one that is certain; is one certain now?"""
         if state.decided[0] == UNDECIDED:

@@ -14,8 +14,8 @@ from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import ChoicePolicy, Policy
 from structured_bandits.policies.best_arm import UNDECIDED, BestArm, BestArmState
 from structured_bandits.policies.form import check_policy
-from structured_bandits.policies.playing import choose, chooses, expect, forget, update
-from structured_bandits.protocol import Choice, Now, Outcome
+from structured_bandits.policies.playing import choose, chooses, expect, forget, observe, update
+from structured_bandits.protocol import Choice, Now, Outcome, Seen
 
 
 class CertainState(NamedTuple):
@@ -42,7 +42,8 @@ class Certain(ChoicePolicy, _Certain):
     late. With a share of the pulls `BestArm` tells the rivals apart. Once one arm is best with an error
     of at most `level`, whenever that happens, it is played to the end. That holds if one of the models
     of the table is right, for any policy. `Result.alarms` has the pulls after which it was certain.
-    It goes by all rewards that it was told, as `BestArm` does.
+    Rewards that come late count for this in the order of asking, as in `Agent.certificate`: how late
+    they are may depend on what they are.
 
     With share=0 nothing is sampled besides; with settles=False the policy goes on when it is certain:
     so `Certain(policy, share=0, settles=False)` only notes when a policy's own pulls have made it
@@ -53,6 +54,7 @@ class Certain(ChoicePolicy, _Certain):
     0.1
     """
 
+    in_order = True
     learned = ("inner", "test")
 
     def __new__(
@@ -162,6 +164,10 @@ class Certain(ChoicePolicy, _Certain):
         """Return the pulls after which it was certain, 0 if it is not."""
         return int(state.test.decided[0])
 
+    def certain_arm(self, state: CertainState) -> int:
+        """Return the arm of which it is certain that it is best, -1 if it is of none."""
+        return self.test.certain_arm(state.test)
+
     def choose(self, state: CertainState, now: Now, rng: np.random.Generator) -> Choice:
         """Return the arm that is certain, else with some probability one that tells most."""
         arm = arm_of_test(self, state, now, rng)
@@ -173,6 +179,20 @@ class Certain(ChoicePolicy, _Certain):
         """Let the policy and the test learn."""
         update(self.inner, state.inner, outcome)
         update(self.test, state.test, outcome)
+
+    def observe(self, state: CertainState, seen: Seen) -> None:
+        """Let both learn results that came in the order in which they were asked for."""
+        observe(self.inner, state.inner, seen)
+        observe(self.test, state.test, seen)
+
+    def hear(self, state: CertainState, seen: Seen) -> None:
+        """Let the policy learn results as they come; for the test they count when they are settled."""
+        observe(self.inner, state.inner, seen)
+
+    def settle(self, state: CertainState, seen: Seen) -> bool:
+        """Count results in the test; whether one arm is certain is looked at before the next pull."""
+        observe(self.test, state.test, seen)
+        return False
 
 
 @compilable

@@ -16,7 +16,14 @@ from structured_bandits.agents.view import (
 from structured_bandits.agents.words import MOST, NONE_FITS, cut, fit_words, listed, weights_words
 from structured_bandits.inference.certificate import sentences
 from structured_bandits.inference.misfit.report import p_value_words
-from structured_bandits.wire import ArmView, CertificateView, MisfitView, ModelsView, State
+from structured_bandits.wire import (
+    ArmView,
+    CertificateView,
+    MisfitView,
+    ModelsView,
+    State,
+    StopView,
+)
 
 
 def describe(url: str, state: State) -> Description:
@@ -43,6 +50,7 @@ def describe(url: str, state: State) -> Description:
             *([] if state.models is None else _models_words(state.models)),
             *([] if state.misfit is None else [_misfit_words(state.misfit)]),
             *([] if state.certificate is None else _certificate_words(state.certificate)),
+            *([] if state.stop is None else [stop_words(state.stop)]),
         ],
     )
 
@@ -65,6 +73,17 @@ def _models_words(models: ModelsView) -> list[str]:
     if len({weight for _, weight in weights}) > 1 or len(weights) == models.total:
         words.append(weights_words(weights))  # of equal weights only if there are no others
     return words
+
+
+def stop_words(stop: StopView) -> str:
+    """Say whether it is decided which arm is best."""
+    if stop.arm is None:
+        return f"Which arm is best is not decided yet (at an error of at most {stop.level:g})."
+    plays = ", and plays it" if stop.then == "freeze" else ""
+    return (
+        f"The experiment decided after {stop.rewards:,} rewards that {stop.arm!r} is best, with an "
+        f"error of at most {stop.level:g}{plays}."
+    )
 
 
 def _certificate_words(found: CertificateView) -> list[str]:

@@ -30,12 +30,13 @@ from structured_bandits.errors import (
 from structured_bandits.experiments.policies import build_policy, keys_of
 from structured_bandits.inference.misfit.build import misfit_test
 from structured_bandits.policies.base import POLICIES
+from structured_bandits.policies.certain import Certain
 from structured_bandits.policies.guarded import usual_fallback
 from structured_bandits.service.experiment.inlined_structures import inlined_structure, structure_of
 from structured_bandits.structures.base import Structure, index_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-TABLES = ("policy", "reward", "control", "audit", "alarm", "start")
+TABLES = ("policy", "reward", "control", "audit", "alarm", "stop", "start")
 KEYS = ("horizon", "order", "seed", "default_arm", *TABLES)
 FALLBACKS = ("klucb", "control", "none")
 LEVEL = 1e-4  # of the alarm
@@ -71,6 +72,7 @@ class Spec:
     testable: bool  # is there a test of the structure?
     level: float
     fallback: str  # what is played once the structure is refuted: "klucb", "control", "none"
+    stop: str | None  # what happens once it is certain which arm is best: "notify", "freeze"
     start: dict[str, Any] | None  # pulls, sums and squares to begin with
 
     def playing(self, refuted: bool) -> Any:
@@ -177,6 +179,12 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
     control, share = _control(content.get("control", {}), names)
     testable = _is_testable(policy)
     level, fallback = _alarm(content.get("alarm", {}), policy, testable, control)
+    rewards = _rewards(content.get("reward", {}), policy)
+    policy, stop = _stopping(content.get("stop"), policy)
+    if stop is not None and rewards.late == "learn":
+        raise ParameterError(
+            "stop: with reward.late='learn' no certainty can be had; leave one out"
+        )
     order = checked_word("order", content.get("order", "turn"), ORDERS)
     audit = content.get("audit", {})
     check_keys(audit, "audit", ("share",) if audit else (), ())
@@ -194,7 +202,7 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
         horizon=horizon,
         order=order,
         seed=None if seed is None else checked_count("seed", seed, least=0),
-        rewards=_rewards(content.get("reward", {}), policy),
+        rewards=rewards,
         control=control,
         share=share,
         audit=audited,
@@ -202,6 +210,7 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
         testable=testable,
         level=level,
         fallback=fallback,
+        stop=stop,
         start=_start(content.get("start")),
     )
 
@@ -274,6 +283,20 @@ def _alarm(
             "tested, so the alarm would never ring; leave it out"
         )
     return level, fallback
+
+
+def _stopping(table: Mapping[str, Any] | None, policy: Any) -> tuple[Any, str | None]:
+    """Return the policy, which looks whether the best arm is certain, and what happens when it is."""
+    if table is None:
+        return policy, None
+    check_keys(table, "stop", ("level",), ("then", "share"))
+    then = checked_word("stop.then", table.get("then", "notify"), ("notify", "freeze"))
+    share = _share("stop.share", table.get("share", 0.0))
+    level = checked_probability("stop.level", table["level"])
+    try:
+        return Certain(policy, share, level, settles=then == "freeze"), then
+    except ParameterError as error:
+        raise ParameterError(f"stop: {error}") from None
 
 
 def _rewards(table: Mapping[str, Any], policy: Any) -> Rewards:

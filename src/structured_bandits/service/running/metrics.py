@@ -54,6 +54,7 @@ class ExperimentReading(NamedTuple):
     snapshot_age_seconds: float | None = None
     replay_seconds: float | None = None  # how long it took to rebuild it at the last start
     epoch: int | None = None
+    decided: bool | None = None  # is it certain which arm is best? None if nobody asked
     arms: Sequence[ArmReading] = ()
 
 
@@ -243,6 +244,11 @@ def _experiment_gauges(experiments: Sequence[ExperimentReading]) -> Iterator[Met
     )
     yield each("replay_seconds", "Seconds of the last replay.", lambda e: e.replay_seconds)
     yield each("epoch", "How often a server became the owner.", lambda e: e.epoch)
+    yield each(
+        "decided",
+        "1 if it is certain which arm is best.",
+        lambda e: None if e.decided is None else float(e.decided),
+    )
     yield _gauge(
         "alarm",
         "1 if an alarm rings.",

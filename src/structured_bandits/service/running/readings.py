@@ -42,6 +42,7 @@ def _experiment(experiment: RunningExperiment) -> ExperimentReading:
         snapshot_age_seconds=None if saved is None else (now - saved) / 1000.0,
         replay_seconds=experiment.current.replay_seconds,
         epoch=experiment.registry.epoch,
+        decided=None if state.spec.stop is None else agent.settled_arm is not None,
         arms=arms,
     )
 

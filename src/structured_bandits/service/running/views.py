@@ -12,6 +12,7 @@ from structured_bandits.agents.agent import Agent
 from structured_bandits.agents.bounds import MISS
 from structured_bandits.agents.likely import LikelyModel
 from structured_bandits.inference.running_mean import running_mean_interval
+from structured_bandits.policies.certain import Certain
 from structured_bandits.service.experiment.choosing import CONTROL
 from structured_bandits.service.experiment.experiment_state import ExperimentState, Side
 from structured_bandits.service.running.alarms import alarms_of
@@ -62,6 +63,7 @@ def state_of(experiment: RunningExperiment) -> wire.State:
         versions=tuple(_version(experiment, each) for each in experiment.versions),
         reward_range=agent.reward_range if np.isfinite(agent.reward_range).all() else None,
         certificate=certificate_of(state),
+        stop=stop_of(state),
     )
 
 
@@ -159,6 +161,20 @@ def certificate_of(state: ExperimentState) -> wire.CertificateView | None:
         given_models=None if given is None else wire.BestArmView(arm=given.name, error=given.error),
         from_arms=wire.BestArmView(arm=alone.name, error=alone.error),
         rewards=found.rewards,
+    )
+
+
+def stop_of(state: ExperimentState) -> wire.StopView | None:
+    """Return whether it is decided which arm is best; None without [stop], and once a fallback plays."""
+    policy = state.agent.policy
+    if state.spec.stop is None or not isinstance(policy, Certain):
+        return None
+    found = state.agent.settled_arm
+    return wire.StopView(
+        level=policy.test.level,
+        then=state.spec.stop,
+        arm=None if found is None else found.name,
+        rewards=None if found is None else found.rewards,
     )
 
 

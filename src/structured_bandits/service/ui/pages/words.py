@@ -106,10 +106,10 @@ def policy_name(policy: str) -> str:
 
     >>> policy_name("Guarded(SAE(FiniteStructure(4 models), horizon=100), fallback=KLUCB())")
     'SAE, guarded'
-    >>> policy_name("UCB(4)"), policy_name("my policy")
-    ('UCB', 'my policy')
+    >>> policy_name("UCB(4)"), policy_name("my policy"), policy_name("Certain(ISAE(…), share=0.0)")
+    ('UCB', 'my policy', 'ISAE')
     """
-    found = re.match(r"(Guarded\()?(\w+)\(", policy)
+    found = re.match(r"(?:Certain\()?(Guarded\()?(\w+)\(", policy)
     return policy if found is None else found[2] + (", guarded" if found[1] else "")
 
 
