@@ -103,7 +103,7 @@ class Guarded(Policy, _Guarded):
     ) -> Guarded:
         """Check the parameters."""
         check_policy("policy", policy)
-        structure = policy.tested_structure
+        structure = getattr(policy, "tested_structure", getattr(policy, "structure", None))
         if isinstance(policy, Guarded):
             raise ParameterError(f"policy={policy!r}: it is guarded already")
         if structure is None:

@@ -20,7 +20,7 @@ def test_replays_lead_to_the_state_that_was_running(policy: str) -> None:
     assert kinds, "there is no structure on which it can be served"
     orders = cycle(("turn", "drawn"))
     seen = set()
-    for seed in range(-(-12 // len(kinds))):  # at least twelve lives, so that much happens
+    for seed in range(-(-16 // len(kinds))):  # at least sixteen lives, so that much happens
         for kind in kinds:
             seen |= replayed_life(policy, kind, next(orders), seed)
     assert {"ask", "tell", "cancel", "learn", "park", "mark", "start", "retire"} <= seen
