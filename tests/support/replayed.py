@@ -6,6 +6,7 @@ For every policy that a specification can name, on a small structure of every ki
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -74,6 +75,15 @@ def spec_of_case(policy: str, kind: str, order: str = "turn") -> dict[str, Any]:
     }
 
 
+def stopping(spec: dict[str, Any], rng: Random) -> dict[str, Any]:
+    """Return a [stop] in half of the cases in which it is accepted."""
+    stop = {"level": 0.2, "then": rng.choice(("notify", "freeze")), "share": rng.choice((0.0, 0.2))}
+    with suppress(StructuredBanditsError):
+        build_spec(spec | {"stop": stop})
+        return {"stop": stop} if rng.random() < 0.5 else {}
+    return {}
+
+
 class Replayed:
     """One life; each restart is checked against the state before it."""
 
@@ -82,6 +92,7 @@ class Replayed:
         self.shop = Shop(folder)
         self.spec = {**spec_of_case(policy, kind, order), "seed": seed, "alarm": {"level": 0.1}}
         self.spec |= self._draw_rest()
+        self.spec |= stopping(self.spec, Random(f"stop {policy} {kind} {seed}"))
         created = self.shop.create(self.spec)
         assert created.status == 200, created
         self.truth = [self.rng.random() for _ in self.shop.life().spec.arm_names]
@@ -221,7 +232,10 @@ class Replayed:
 
     def _version(self) -> None:
         carry = self.rng.choice((wire.Carry(), wire.Carry(up_to=10), None))
-        request = wire.NewVersion(spec={**self.spec, **self._draw_rest()}, carry=carry)
+        spec = {**self.spec, **self._draw_rest()}
+        if spec.get("reward", {}).get("late") == "learn":
+            spec.pop("stop", None)  # which such rewards cannot decide
+        request = wire.NewVersion(spec=spec, carry=carry)
         assert (
             self.shop.call(lambda registry: new_version(registry.find(NAME), request)).status == 200
         )
