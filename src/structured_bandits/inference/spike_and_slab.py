@@ -67,7 +67,7 @@ class SlabBelief(NamedTuple):
 
     logs: Floats  # logarithms of the places' weights
     weights: Floats
-    arms: Floats  # not used: which arm is drawn is not known before the means are
+    arms: Floats  # as many zeros as arms: no weights of arms are known, means have to be drawn
     hits: Floats  # of each arm; of rewards without a range their sum
     misses: Floats  # and their number
     ones: Floats  # arms x places: what the hits say if the arm is not off

@@ -74,9 +74,9 @@ class KLUCB(BlindPolicy, _KLUCB):
         variant: str = "plain",
         horizon: int | None = None,
         arms: str = "all",
-        window: int | None = None,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
+        window: int | None = None,
     ) -> KLUCB:
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)

@@ -95,12 +95,12 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
         structure: Structure,
         prior: Any = None,
         temper: float = 1.0,
+        reward_range: GivenRange = "structure",
+        sigma: float | None = None,
         trust: float = 1.0,
         off: float | None = None,
         strengths: Any = None,
         switching: Any = 0.0,
-        reward_range: GivenRange = "structure",
-        sigma: float | None = None,
     ) -> ModelTS:
         """Check the parameters."""
         known = checked_structure(cls, structure)

@@ -70,9 +70,9 @@ class ThompsonSampling(ChoicePolicy, _ThompsonSampling):
         structure_or_n_arms: Structure | int,
         prior: Any = None,
         arms: str = "all",
-        discount: float = 1.0,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
+        discount: float = 1.0,
     ) -> ThompsonSampling:
         """Check the parameters."""
         structure, n_arms = structure_and_arms(structure_or_n_arms)
