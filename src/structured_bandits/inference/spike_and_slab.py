@@ -16,7 +16,7 @@ import numpy as np
 
 from structured_bandits.arrays import Floats
 from structured_bandits.base.draws import draw_normal
-from structured_bandits.compilable import compilable
+from structured_bandits.compilable import compilable, compiled_as
 from structured_bandits.inference.likelihood import FLOOR
 from structured_bandits.inference.rising import log_rising
 from structured_bandits.planning.confidence import Data
@@ -302,10 +302,10 @@ def draw_best(
 
 
 @compilable
-def draw_place(posterior: SpikeAndSlab, belief: SlabBelief, u: float) -> int:
-    """Return the place that u, uniform in [0, 1), draws.
+def write_one_by_one(posterior: SpikeAndSlab, belief: SlabBelief) -> None:
+    """Write the logarithms of the places' weights, as sums over the arms in their order.
 
-    Logarithms are sums over the arms in their order: in which they were pulled leaves no trace.
+    So it leaves no trace in which order they were pulled.
     """
     for place in range(len(belief.logs)):
         belief.logs[place] = posterior.prior[place]
@@ -313,6 +313,20 @@ def draw_place(posterior: SpikeAndSlab, belief: SlabBelief, u: float) -> int:
         if belief.hits[arm] != 0.0 or belief.misses[arm] != 0.0:
             for place in range(len(belief.logs)):
                 belief.logs[place] += belief.terms[arm, place]
+
+
+@compiled_as(write_one_by_one)
+def write_logs(posterior: SpikeAndSlab, belief: SlabBelief) -> None:
+    """Write them all at once, arm by arm: the same numbers to the last bit."""
+    belief.logs[:] = posterior.prior
+    for arm in np.flatnonzero((belief.hits != 0.0) | (belief.misses != 0.0)):
+        belief.logs[:] += belief.terms[arm]
+
+
+@compilable
+def draw_place(posterior: SpikeAndSlab, belief: SlabBelief, u: float) -> int:
+    """Return the place that u, uniform in [0, 1), draws."""
+    write_logs(posterior, belief)
     heaviest = write_weights(belief.logs, belief.weights)
     left = u * heaviest.total
     for place in range(len(belief.weights)):
