@@ -14,8 +14,12 @@ from scipy.special import betaln
 from support.cases import draw_case
 
 import structured_bandits as sb
-from structured_bandits.inference.rising import LARGE, log_rising
-from structured_bandits.inference.spike_and_slab import SpikeAndSlab, draw_place
+from structured_bandits.inference.spike_and_slab import (
+    LARGE,
+    SpikeAndSlab,
+    draw_place,
+    log_rising,
+)
 from structured_bandits.planning.weights import write_weights
 from structured_bandits.testing.tapes import play
 

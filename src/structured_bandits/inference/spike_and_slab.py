@@ -18,7 +18,6 @@ from structured_bandits.arrays import Floats
 from structured_bandits.base.draws import draw_normal
 from structured_bandits.compilable import compilable, compiled_as
 from structured_bandits.inference.likelihood import FLOOR
-from structured_bandits.inference.rising import log_rising
 from structured_bandits.planning.confidence import Data
 from structured_bandits.planning.posterior import reward_counts
 from structured_bandits.planning.posterior_draws import NO_PLAN, Drawn, OddsReach, PlanMemory
@@ -30,6 +29,7 @@ from structured_bandits.structures.reward_ranges import Rewards
 
 STRENGTHS = (2.0, 10.0, 50.0, 250.0, 1000.0, 4000.0)
 OFF = 0.1
+LARGE = 16.0  # from here on four terms of Stirling's series have all digits that a float holds
 LEAST_WORTH = 0.5  # of a slab: below it the law is nearly a coin that says 0 or 1
 
 
@@ -277,6 +277,26 @@ def log_normal(mean: float, worth: float, total: float, pulls: float, sigma: flo
         return told
     shift = (total - pulls * mean) / sigma  # of the sum from what was expected
     return told + 0.5 * shift * shift / (worth + pulls) - 0.5 * math.log1p(pulls / worth)
+
+
+@compilable
+def log_rising(x: float, more: float) -> float:
+    """Return log Gamma(x + more) - log Gamma(x), for x > 0 and more >= 0.
+
+    For large x by Stirling's series with the large terms cancelled by hand: log Gamma(10^9) is about
+    2e10, and a difference of two such floats is off by some 1e-6.
+    """
+    if x < LARGE:
+        return math.lgamma(x + more) - math.lgamma(x)
+    tails = stirling_tail(x + more) - stirling_tail(x)
+    return (x - 0.5) * math.log1p(more / x) + more * (math.log(x + more) - 1.0) + tails
+
+
+@compilable
+def stirling_tail(x: float) -> float:
+    """Return what log Gamma(x) is above (x - 1/2) log x - x + log(2 pi) / 2, for large x."""
+    r = 1.0 / (x * x)
+    return (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r / 1680.0))) / x
 
 
 @compilable
