@@ -116,23 +116,26 @@ def test_truths_outside_are_off_by_as_much_and_half_of_it_from_all_models() -> N
 def test_one_arm_is_off_by_much() -> None:
     options = asked(TYPES)
     outside, rng = outsides(options, truths_of(options, None)), np.random.default_rng(9)
-    table, met = np.array(TABLE), set()
-    for name, draw in (
-        (WORST_IS_BEST, outside[WORST_IS_BEST]),
-        (BEST_IS_BAD, outside[BEST_IS_BAD]),
-    ):
-        for _ in range(20):
-            means = draw.draw(rng)
-            row = table[np.argmin(np.abs(table - means).min(axis=1))]
-            (arm,) = np.flatnonzero(means != row)
-            if name == WORST_IS_BEST:
-                assert arm == row.argmin()
-                assert means[arm] == pytest.approx(min(1.25 * row.max(), 0.5 + 0.5 * row.max()))
-            else:
-                assert arm == row.argmax()
-                assert means[arm] == pytest.approx(0.3 * row.max())
-            met.add((name, int(arm)))
-    assert len(met) > 2
+    ends = options.ends
+    for name, move in ((WORST_IS_BEST, worst_is_best), (BEST_IS_BAD, best_is_bad)):
+        possible = {tuple(move(ends, np.array(row), rng).round(12)) for row in TABLE}
+        drawn = {tuple(outside[name].draw(rng).round(12)) for _ in range(40)}
+        assert drawn == possible
+
+
+@pytest.mark.parametrize("row", [[0.2, 0.5], [0.9, 0.1, 0.4], [1.0, 0.0], [0.99, 0.5]], ids=str)
+def test_the_worst_arm_is_better_by_a_quarter_than_all_others(row: list[float]) -> None:
+    """Also where the best mean is at the end of the range: then the others are lowered."""
+    for low, high in ((0.0, 1.0), (-3.0, 5.0)):
+        means = low + (high - low) * np.array(row)
+        moved = worst_is_best((low, high), means, np.random.default_rng(0))
+        worst = means.argmin()
+        others = np.delete(moved, worst) - low
+        assert moved[worst] - low == pytest.approx(1.25 * others.max())
+        assert moved.max() <= high + 1e-12
+        bad = best_is_bad((low, high), means, np.random.default_rng(0))
+        assert bad[means.argmax()] - low == pytest.approx(0.3 * (means.max() - low))
+        assert (np.delete(bad, means.argmax()) == np.delete(means, means.argmax())).all()
 
 
 def test_without_a_range_one_arm_is_off_within_the_spread_of_the_means() -> None:

@@ -138,6 +138,53 @@ def test_late_rewards_and_worlds_that_change_are_played() -> None:
         assert (one.pulls["Certain"] == other.pulls["Certain"]).all()
 
 
+def test_rewards_that_come_the_later_the_worse_they_are_keep_the_level() -> None:
+    """They count in the order of asking: clicks at once and non-clicks late decide nothing wrong."""
+    wrong = 0
+    policy = sb.Certain(sb.ModelTS(RIGHT), level=LEVEL)
+    for seed in range(60):
+        agent, rng, late = sb.Agent(policy, seed=seed), np.random.default_rng(seed), []
+        for t in range(150):
+            decision = agent.ask()
+            if rng.random() < RIGHT.means(3)[decision.arm]:
+                agent.tell(decision.id, 1.0)
+            else:
+                late.append((t + 60, decision.id))
+            while late and late[0][0] <= t:
+                agent.tell(late.pop(0)[1], 0.0)
+        found = agent.settled_arm
+        wrong += found is not None and found.arm != RIGHT.means(3).argmax()
+    assert binomtest(wrong, 60, LEVEL, alternative="greater").pvalue > 1e-3
+
+
+def test_propensities_are_those_of_both() -> None:
+    """Of a policy that says how likely its arms are, a share of the test mixed in."""
+    table = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
+    assert sb.Agent(sb.Certain(sb.ISAE(table), share=0.0, settles=False)).ask().propensity == 1.0
+    assert sb.Agent(sb.Certain(sb.ModelTS(table))).ask().propensity is None
+    policy = sb.Certain(sb.ISAE(SHOP, leader="drawn"), share=0.25, level=0.01)
+    counts, chances = np.zeros(8), np.zeros(8)
+    for seed in range(400):
+        agent = sb.Agent(policy, seed=seed)
+        agent.learn(pulls=[6] * 8, sums=[1, 0, 0, 1, 0, 1, 0, 0])
+        decision = agent.ask()
+        counts[decision.arm] += 1
+        chances[decision.arm] = decision.propensity
+    assert chances.sum() == pytest.approx(1.0)
+    spread = np.sqrt(400 * chances * (1 - chances)) + 1e-9
+    assert (np.abs(counts - 400 * chances) <= 4.5 * spread).all()
+
+
+def test_the_prior_of_the_policy_counts() -> None:
+    table = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
+    policy = sb.Certain(sb.ModelTS(table, prior=[0.001, 0.999]))
+    agent = sb.Agent(policy)
+    agent.learn(pulls=[4, 0], sums=[4, 0])
+    agent.ask()
+    assert agent.settled_arm is None
+    assert policy.test.prior == [0.001, 0.999]
+
+
 def test_a_snapshot_remembers_what_is_certain() -> None:
     policy = sb.Certain(sb.ISAE(RIGHT), level=0.2)
     agent = sb.Agent(policy, seed=2)
@@ -156,7 +203,12 @@ def test_a_snapshot_remembers_what_is_certain() -> None:
         (lambda: sb.Certain(sb.ThompsonSampling(3)), "expected a policy with a table of models"),
         (lambda: sb.Certain(sb.ModelTS(SHOP, switching=0.1)), "one of which stays true"),
         (lambda: sb.Certain(sb.SAE(SHOP, 100)), "expected one that decides before each pull"),
-        (lambda: sb.Certain(sb.Certain(sb.SUCB(SHOP))), "expected one that decides before each"),
+        (lambda: sb.Certain(sb.Certain(sb.SUCB(SHOP))), "neither guarded nor Certain"),
+        (lambda: sb.Certain(sb.Guarded(sb.SUCB(SHOP))), "neither guarded nor Certain"),
+        (lambda: sb.Guarded(sb.Certain(sb.SUCB(SHOP))), "in the order of asking, as a guard does"),
+        (lambda: sb.Guarded(sb.SUCB(SHOP), sb.Certain(sb.SUCB(SHOP))), "^fallback=Certain"),
+        (lambda: sb.Agent(sb.SUCB(SHOP)).switch(sb.Certain(sb.SUCB(SHOP))), "Guarded, Certain"),
+        (lambda: sb.Certain(sb.SUCB(SHOP), settles="no"), "settles='no': expected True or False"),
         (lambda: sb.Certain(sb.SUCB(sb.unimodal(4))), "BestArm cannot play on"),
         (lambda: sb.Certain(sb.SUCB(SHOP), share=1.5), "share=1.5: expected 0 to 1"),
         (lambda: sb.Certain(sb.SUCB(SHOP), level=0.0), "level=0.0: expected a probability"),

@@ -339,6 +339,7 @@ def test_all_arms_stay_active() -> None:
         ({"off": 0.1}, "off=0.1: with trust=1 no model is wrong"),
         ({"strengths": 5}, "strengths=5: with trust=1 no model is wrong"),
         ({"trust": 0.5, "strengths": 0}, "strengths=0: expected one or several positive numbers"),
+        ({"trust": 0.5, "strengths": 1e300}, "one or several positive numbers, up to 1e"),
         ({"trust": 0.5, "strengths": ()}, r"strengths=\(\): expected one or several"),
         ({"trust": 0.5, "strengths": [[1, 2]]}, r"strengths=\[\[1, 2\]\]: expected one"),
         ({"trust": 0.5, "strengths": "many"}, "strengths='many': expected one or several"),

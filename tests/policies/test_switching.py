@@ -204,7 +204,7 @@ def test_a_log_counts_at_once() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: sb.ModelTS(TABLE, switching=1.0), "switching=1.0: expected True, or how probable"),
+        (lambda: sb.ModelTS(TABLE, switching=1.0), "switching=1.0: expected True, False, or how probable"),
         (lambda: sb.ModelTS(TABLE, switching=-0.1), "switching=-0.1: expected True"),
         (lambda: sb.ModelTS(TABLE, switching=(0.1, 0.1)), "or several different ones"),
         (lambda: sb.ModelTS(TABLE, switching="often"), "switching='often': expected True"),
@@ -219,6 +219,7 @@ def test_a_log_counts_at_once() -> None:
             "discount=0.9: expected 1 for rewards without a range",
         ),
         (lambda: sb.KLUCB(3, window=2), "expected at least as many pulls as arms, 3"),
+        (lambda: sb.KLUCB(3, window=10**12), "expected at most 10,000,000 pulls"),
         (lambda: sb.KLUCB(3, window=9.5), "window=9.5: expected a whole number"),
         (lambda: sb.KLUCB(3, window=9, variant="++", horizon=100), "it is for variant='plain'"),
     ],
@@ -228,9 +229,42 @@ def test_what_is_refused(make: Any, message: str) -> None:
         make()
 
 
+@pytest.mark.parametrize("hazards", [[0.0, 0.1], True])
+def test_a_hazard_that_was_refuted_for_long_comes_back(hazards: Any) -> None:
+    """Its weight must not become less than the smallest float: nothing could bring it back."""
+    table = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
+    world = sb.Piecewise([[0.8, 0.3], [0.2, 0.7]], at=[20_000])
+    policy = sb.ModelTS(table, switching=hazards)
+    result = sb.simulate(
+        policy, world, 40_000, runs=3, progress=False, checkpoints=[20_000, 40_000]
+    )
+    before, after = result.regret["ModelTS"].T
+    assert (after - before < 4_000.0).all()
+
+
+def test_huge_counts_leave_numbers() -> None:
+    table = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])
+    agent = sb.Agent(sb.ModelTS(table, switching=[0.0, 0.1]), seed=0)
+    for _ in range(3):
+        agent.learn(pulls=[25_000, 0], sums=[20_000, 0])
+        agent.learn(pulls=[2_000, 2_000], sums=[400, 1_400])
+        weights = agent.likely_models
+        assert sum(weights.values()) == pytest.approx(1.0)
+    agent.ask()
+
+
+def test_policies_that_forget_say_nothing_of_models() -> None:
+    agent = sb.Agent(sb.ThompsonSampling(TABLE, discount=0.99))
+    agent.learn(pulls=[50, 50], sums=[40, 10])
+    assert agent.likely_models is None
+    assert "likeliest" not in agent.describe()
+
+
 def test_true_stands_for_several_hazards() -> None:
     assert sb.ModelTS(TABLE, switching=True).parameters()["switching"] == list(HAZARDS)
-    assert "switching" not in sb.ModelTS(TABLE).parameters()
+    for never in (False, None, np.False_, 0):
+        assert "switching" not in sb.ModelTS(TABLE, switching=never).parameters()
+    assert sb.ModelTS(TABLE, switching=np.True_).switching == list(HAZARDS)
     assert repr(sb.ThompsonSampling(2, discount=0.9)).startswith("ThompsonSampling(2 arms, ")
     assert repr(sb.KLUCB(2, window=9)).startswith("KLUCB(2 arms, ")
 

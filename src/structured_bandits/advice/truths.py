@@ -197,13 +197,17 @@ def all_off(
 
 
 def worst_is_best(ends: tuple[float, float], means: Floats, rng: np.random.Generator) -> Floats:
-    """Return means of which the lowest is by a quarter better than the best was.
+    """Return means of which the lowest one is by a quarter better than the best of the others.
 
-    It is at most half as far from the upper end of the rewards as that.
+    By a quarter of how far that is above the lowest reward. Where there is no room for it, the others
+    are lowered.
     """
-    low, best = _lower_end(ends, means), means.max()
-    moved = means.copy()
-    moved[means.argmin()] = min(best + 0.25 * (best - low), 0.5 * (best + ends[1]))
+    low = _lower_end(ends, means)
+    worst, most = means.argmin(), means.max() - low
+    risen = min(1.25 * most, ends[1] - low)
+    share = risen / (1.25 * most) if most > 0.0 else 1.0
+    moved: Floats = low + share * (means - low)
+    moved[worst] = low + risen
     return moved
 
 

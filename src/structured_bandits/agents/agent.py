@@ -481,12 +481,13 @@ class Agent:
         ModelTS, IDS or ISAE if the policy is one of these, else that of the structure, else
         equal weights (`temper` and `trust` are ignored). For curves it is the most likely model
         (`LikelyModel`), None before the first reward; for a product a tuple with the answer for each
-        group. It is None for polytopes and for models with margins, where it is not computed.
+        group. It is None for polytopes and for models with margins, where it is not computed, and for
+        policies that forget. Of `ModelTS` with `switching` it is how likely each model is now.
         """
-        if hasattr(self.policy, "model_weights") and (
-            weights := self.policy.model_weights(self._state)
-        ):
-            return weights
+        policy: Any = self.policy
+        if getattr(policy, "adapts", False):
+            follows = hasattr(policy, "model_weights")
+            return policy.model_weights(self._state) if follows else None
         structure = getattr(self.policy, "structure", None)
         prior = getattr(self.policy, "model_prior", None)
         return likely_models(structure, self._data, rewards_of(self.policy), prior)
@@ -698,7 +699,8 @@ class Agent:
         arms = getattr(policy, "n_arms", None)
         if arms != len(self._quota) or getattr(policy, "in_order", False):
             raise ParameterError(
-                f"policy={policy!r}: expected one for {len(self._quota)} arms, and no guarded one"
+                f"policy={policy!r}: expected one for {len(self._quota)} arms, and none that counts "
+                "rewards in the order of asking (Guarded, Certain)"
             )
         if getattr(policy, "needs_squares", False) and np.isnan(self._seen.squares).any():
             raise ParameterError(

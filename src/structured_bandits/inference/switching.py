@@ -31,6 +31,7 @@ from structured_bandits.planning.thinning import Known, next_uniform
 from structured_bandits.protocol import Outcome
 from structured_bandits.records import Record
 
+LEAST_MASS = 1e-200  # of all weight: no hazard has less
 HAZARDS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
@@ -115,7 +116,7 @@ class SwitchingPosterior(Record, _Switching):
             total = multiply(belief, self.miss_factor[arm])
         else:
             total = weigh(self, belief, outcome)
-        jump(self, belief, total, outcome.pulls)
+        jump(self, belief, revive(self, belief, total), outcome.pulls)
 
     def believe(self, belief: SwitchingBelief, data: Data) -> None:
         """Sum up what is believed; it does not follow from the data, whose order counts."""
@@ -134,10 +135,7 @@ class SwitchingPosterior(Record, _Switching):
 
 @compilable
 def multiply(belief: SwitchingBelief, factors: Floats) -> float:
-    """Multiply the weights of each model by its factor; write those of the hazards, return the sum.
-
-    It is not 0: a hazard leaves each model a part of its prior, also that which is likeliest now.
-    """
+    """Multiply the weights of each model by its factor; write those of the hazards, return the sum."""
     weights, masses = belief.weights, belief.masses
     hazards = len(masses)
     for place in range(hazards):
@@ -151,6 +149,32 @@ def multiply(belief: SwitchingBelief, factors: Floats) -> float:
     total = 0.0
     for place in range(hazards):
         total += masses[place]
+    return total
+
+
+@compilable
+def revive(posterior: SwitchingPosterior, belief: SwitchingBelief, total: float) -> float:
+    """Let no hazard have less than LEAST_MASS of all weight; return the sum.
+
+    What is smaller than any float would never come back, however much speaks for it later.
+    """
+    weights, masses = belief.weights, belief.masses
+    count = len(masses)
+    if total <= 0.0:  # all that was possible is less than the smallest float: begin anew
+        for pair in range(len(weights)):
+            weights[pair] = posterior.prior[pair // count] / count
+        for place in range(count):
+            masses[place] = 1.0 / count
+        return 1.0
+    least = LEAST_MASS * total
+    for place in range(count):
+        if masses[place] < least:
+            for pair in range(place, len(weights), count):
+                if masses[place] > 0.0:
+                    weights[pair] *= least / masses[place]
+                else:
+                    weights[pair] = least * posterior.prior[pair // count]
+            masses[place] = least
     return total
 
 

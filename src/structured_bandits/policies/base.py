@@ -361,7 +361,7 @@ def checked_sets(
     return ConfidenceSets(confidence, widths, scale, rewards)
 
 
-def checked_likelihood_sets(structure: Any, rewards: Rewards) -> LikelihoodSets:
+def checked_likelihood_sets(structure: Any, rewards: Rewards, prior: Any = None) -> LikelihoodSets:
     """Return the likelihood sets of a table."""
     if not isinstance(structure, Structure) or not hasattr(structure.cells, "table"):
         raise ParameterError(
@@ -373,7 +373,8 @@ def checked_likelihood_sets(structure: Any, rewards: Rewards) -> LikelihoodSets:
             "has no sigma; leave sigma out"
         )
     table = structure.cells.table
-    return likelihood_sets(table, checked_prior(structure.prior, len(table)), rewards)
+    prior = structure.prior if prior is None else prior
+    return likelihood_sets(table, checked_prior(prior, len(table)), rewards)
 
 
 def checked_widths(

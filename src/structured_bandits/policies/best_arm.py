@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from structured_bandits.inference.likelihood_sets import (
     fresh_logs,
     write_log_likelihoods,
 )
+from structured_bandits.inference.priors import believed_prior, plain_prior
 from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.policies.base import (
     ChoicePolicy,
@@ -64,7 +65,8 @@ class BestArm(StructuredPolicy, ChoicePolicy, _BestArm):
     models is true, another arm is best with a probability of at most `level`, whenever that happens
     (docs/mathematics.md 4.6). From then on b is played.
 
-    Regret is not what it is made for: `sb.identify` says how many pulls it takes. It goes by all rewards
+    `prior` has a weight for each model; by default those of the structure, or equal ones. Regret is not
+    what it is made for: `sb.identify` says how many pulls it takes. It goes by all rewards
     that it was told. If they come late, and the later the worse they are, go by `Agent.certificate`,
     which counts them in the order of asking.
 
@@ -76,7 +78,10 @@ class BestArm(StructuredPolicy, ChoicePolicy, _BestArm):
     asks = ("table",)
     learned = ("data", "decided")
 
+    absent_parameters: ClassVar = {"prior": None}
+
     level: float
+    prior: Any
 
     def __new__(
         cls,
@@ -85,11 +90,13 @@ class BestArm(StructuredPolicy, ChoicePolicy, _BestArm):
         epsilon: float = 0.0,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
+        prior: Any = None,
     ) -> BestArm:
         """Check the parameters."""
         table = checked_cells(cls, structure).table
         rewards = checked_rewards(reward_range, sigma, structure)
-        sets = checked_likelihood_sets(structure, rewards)
+        prior = believed_prior(prior, structure)
+        sets = checked_likelihood_sets(structure, rewards, prior)
         chance = checked_probability("level", level)
         policy = super().__new__(
             cls,
@@ -100,8 +107,13 @@ class BestArm(StructuredPolicy, ChoicePolicy, _BestArm):
             checked_at_least("epsilon", epsilon, 0.0),
             *rewards,
         )
-        policy.structure, policy.level = structure, chance
+        policy.structure, policy.level, policy.prior = structure, chance, plain_prior(prior)
         return policy
+
+    @property
+    def model_prior(self) -> Any:
+        """The prior."""
+        return self.prior
 
     def init(self) -> BestArmState:
         """Return a fresh state."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
+from structured_bandits.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_share
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
@@ -73,11 +74,19 @@ class Certain(ChoicePolicy, _Certain):
                 f"policy={policy!r}: expected a policy with a table of models one of which stays true, "
                 "such as sb.ModelTS(table); only then it can be certain which arm is best"
             )
-        if not chooses(type(policy)) or isinstance(policy, Certain):
+        if not chooses(type(policy)):
             raise ParameterError(f"policy={policy!r}: expected one that decides before each pull")
+        if getattr(policy, "in_order", False):
+            raise ParameterError(
+                f"policy={policy!r}: expected one that is neither guarded nor Certain; both count "
+                "rewards in the order of asking, and one inside the other would not get that order"
+            )
+        if not isinstance(settles, (bool, np.bool_)):
+            raise ParameterError(f"settles={settles!r}: expected True or False")
         bounded = math.isfinite(policy.bottom)
         rewards = (policy.bottom, policy.top) if bounded else None
-        test = BestArm(structure, level, epsilon, rewards, None if bounded else policy.sigma)
+        sigma, prior = None if bounded else policy.sigma, policy.model_prior
+        test = BestArm(structure, level, epsilon, rewards, sigma, prior)
         certain = super().__new__(
             cls,
             policy,
@@ -168,6 +177,13 @@ class Certain(ChoicePolicy, _Certain):
         """Return the arm of which it is certain that it is best, -1 if it is of none."""
         return self.test.certain_arm(state.test)
 
+    def __getattr__(self, name: str) -> Any:
+        """Say how likely arms are if the policy does: `chances` and `is_drawn`."""
+        if name not in ("chances", "is_drawn"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        of_inner = getattr(self.inner, name)  # an AttributeError if it does not say so
+        return partial(_chances if name == "chances" else _is_drawn, self, of_inner)
+
     def choose(self, state: CertainState, now: Now, rng: np.random.Generator) -> Choice:
         """Return the arm that is certain, else with some probability one that tells most."""
         arm = arm_of_test(self, state, now, rng)
@@ -193,6 +209,25 @@ class Certain(ChoicePolicy, _Certain):
         """Count results in the test; whether one arm is certain is looked at before the next pull."""
         observe(self.test, state.test, seen)
         return False
+
+
+def _is_drawn(policy: Certain, of_inner: Any, state: CertainState) -> bool:
+    """Does the next choice depend on chance?"""
+    if is_settled(policy, state):
+        return False
+    looks = policy.share > 0.0 and state.test.decided[0] == UNDECIDED
+    return looks or bool(of_inner(state.inner))
+
+
+def _chances(policy: Certain, of_inner: Any, state: CertainState, now: Now) -> Floats:
+    """Return the probability with which each arm is chosen."""
+    arm = policy.test.choose(state.test, now, np.random.default_rng(0)).arm  # which draws nothing
+    share = 1.0 if is_settled(policy, state) else policy.share
+    if state.test.decided[0] != UNDECIDED and not policy.settles:
+        share = 0.0
+    chances: Floats = (1.0 - share) * np.asarray(of_inner(state.inner, now))
+    chances[arm] += share
+    return chances
 
 
 @compilable

@@ -106,6 +106,12 @@ class Guarded(Policy, _Guarded):
         structure = getattr(policy, "tested_structure", getattr(policy, "structure", None))
         if isinstance(policy, Guarded):
             raise ParameterError(f"policy={policy!r}: it is guarded already")
+        for name, each in (("policy", policy), ("fallback", fallback)):
+            if getattr(each, "in_order", False):
+                raise ParameterError(
+                    f"{name}={each!r}: it counts rewards in the order of asking, as a guard does, and "
+                    "inside one it would not get that order"
+                )
         if structure is None:
             raise ParameterError(
                 f"policy={policy!r}: expected a policy with a structure that could be wrong, "

@@ -33,6 +33,8 @@ from structured_bandits.policies.playing import add_outcome
 from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
+MOST_IN_WINDOW = 10_000_000  # pulls: each takes 16 bytes
+
 
 class _KLUCB(NamedTuple):
     n_arms: int
@@ -56,7 +58,8 @@ class KLUCB(BlindPolicy, _KLUCB):
 
     With a `window` only the last so many pulls count, in T, m and t, so that it follows means which
     change (Garivier and Moulines, 2011, with the divergence in place of their radius): for the plain
-    variant only.
+    variant only. Of results that are learned at once (logs, batches) those of the last arm count as the
+    newest.
 
     >>> KLUCB(3)
     KLUCB(3 arms, c=0.0, variant='plain', horizon=None, arms='all', reward_range=(0.0, 1.0), sigma=0.5)
@@ -234,6 +237,8 @@ def _checked_window(window: Any, variant: str, n_arms: int, bottom: float) -> in
     if window is None:
         return 0
     size = checked_count("window", window)
+    if size > MOST_IN_WINDOW:
+        raise ParameterError(f"window={window!r}: expected at most {MOST_IN_WINDOW:,} pulls")
     if size < n_arms:
         raise ParameterError(
             f"window={window!r}: expected at least as many pulls as arms, {n_arms}"

@@ -28,6 +28,8 @@ from structured_bandits.policies.posteriors import filter_of, sampling_of
 from structured_bandits.protocol import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
+STRONGEST = 1e12  # observations behind a mean; with more it is exact as far as floats go
+
 
 class ModelTSState(NamedTuple):
     """What was seen of each arm, and the posterior that follows from it."""
@@ -212,22 +214,24 @@ def checked_doubt(trust: Any, off: Any, strengths: Any) -> Doubt:
     levels = numbers(STRENGTHS if strengths is None else strengths)
     if levels is None or levels.ndim > 1 or not levels.size:
         levels = np.zeros(1)
-    if not (np.isfinite(levels).all() and (levels > 0.0).all()):
-        raise ParameterError(f"strengths={strengths!r}: expected one or several positive numbers")
+    if not ((levels > 0.0) & (levels <= STRONGEST)).all():
+        raise ParameterError(
+            f"strengths={strengths!r}: expected one or several positive numbers, up to {STRONGEST:g}"
+        )
     return Doubt(believed, chance, tuple(levels.ravel().tolist()))
 
 
 def checked_hazards(switching: Any) -> Floats | None:
     """Return how often the model changes, None for never; True stands for several hazards."""
-    if switching is True:
-        return np.array(HAZARDS)
+    if switching is None or isinstance(switching, (bool, np.bool_)):
+        return np.array(HAZARDS) if switching else None
     hazards = numbers(switching)
     if hazards is None or hazards.ndim > 1 or not hazards.size:
         hazards = np.full(1, -1.0)
     hazards = hazards.reshape(-1)
     if not ((hazards >= 0.0) & (hazards < 1.0)).all() or len(set(hazards.tolist())) < len(hazards):
         raise ParameterError(
-            f"switching={switching!r}: expected True, or how probable it is that the model changes at a "
-            "pull: one number from 0 to below 1, or several different ones"
+            f"switching={switching!r}: expected True, False, or how probable it is that the model "
+            "changes at a pull: one number from 0 to below 1, or several different ones"
         )
     return hazards if hazards.any() else None

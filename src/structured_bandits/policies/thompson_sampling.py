@@ -49,7 +49,8 @@ class ThompsonSampling(ChoicePolicy, _ThompsonSampling):
 
     With a `discount` below 1 it forgets: at each pull all pulls and sums so far count that much less, so
     that the belief follows means which change (Raj and Kalyani, 2017). 1 / (1 - discount) is how many
-    pulls it remembers, roughly. Rewards must have a range then.
+    pulls it remembers, roughly. Rewards must have a range then. Of results that are learned at once
+    (logs, batches) those of the last arm count as the newest.
 
     Simulations that plan ahead avoid most draws while one arm is clearly ahead. They have the same
     distribution as pull-by-pull play, but use other random numbers (docs/planning.md 19). Live agents

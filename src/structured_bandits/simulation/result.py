@@ -52,8 +52,9 @@ class Result:
     sums: dict[str, Floats] = field(default_factory=dict)  # runs x arms: of the rewards
     #: Of each run the e-value against the policy's structure at its end; nan where there is none.
     e_values: dict[str, Floats] = field(default_factory=dict)
-    #: Of each run after how many pulls the alarm of a `Guarded` policy rang, or `BestArm` was certain;
-    #: 0 if that did not happen.
+    #: Of each run after how many pulls the alarm of a `Guarded` policy rang, or `BestArm` or `Certain`
+    #: was certain (of rewards that come late, those that had come in the order of asking); 0 if that did
+    #: not happen.
     alarms: dict[str, Ints] = field(default_factory=dict)
     out: dict[str, Ints] = field(default_factory=dict)  # runs x checkpoints: rewards that are late
 

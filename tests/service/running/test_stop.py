@@ -127,6 +127,23 @@ def test_a_fallback_decides_nothing(shop: Shop) -> None:
     assert decided(shop) is False
 
 
+@pytest.mark.parametrize("fallback", ["none", "control"])
+def test_a_refuted_table_freezes_nothing(shop: Shop, fallback: str) -> None:
+    """With all arms at 2 % no row is right; the policy goes on, and decides nothing."""
+    more = {"alarm": {"level": 0.1, "fallback": fallback}, "control": {"arm": 1}}
+    shop.create(spec("freeze", policy={"kind": "ModelTS", "trust": 0.5}, **more))
+    rng = random.Random(5)
+    for _ in range(400):
+        decision = shop.ask_one()
+        shop.tell((decision.id, float(rng.random() < 0.02)))
+    assert shop.life().refuted
+    assert stop_of(shop) is None
+    assert decided(shop) is False
+    shop.restart()
+    assert stop_of(shop) is None
+    assert not any(verdict.damages or verdict.differs for verdict in shop.verdicts())
+
+
 @pytest.mark.parametrize(
     ("stop", "message"),
     [

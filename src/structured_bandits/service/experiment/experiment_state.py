@@ -592,7 +592,7 @@ class ExperimentState:
 
     def _apply_fallback(self, event: Event) -> None:
         self.fallen_at = event.at
-        if self.spec.fallback == "klucb":
+        if self.spec.fallback == "klucb" or self.spec.stop is not None:
             self.agent.switch(self.spec.playing(refuted=True))
 
     def _apply_state(self, event: Event) -> None:

@@ -76,8 +76,15 @@ class Spec:
     start: dict[str, Any] | None  # pulls, sums and squares to begin with
 
     def playing(self, refuted: bool) -> Any:
-        """Return the policy that plays, before or after the structure was refuted."""
-        return usual_fallback(self.policy) if refuted and self.fallback == "klucb" else self.policy
+        """Return the policy that plays, before or after the structure was refuted.
+
+        Once it is, nothing is decided any more by what follows from it.
+        """
+        if not refuted:
+            return self.policy
+        if self.fallback == "klucb":
+            return usual_fallback(self.policy)
+        return self.policy.inner if isinstance(self.policy, Certain) else self.policy
 
     @property
     def is_tested(self) -> bool:
