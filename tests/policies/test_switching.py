@@ -204,7 +204,10 @@ def test_a_log_counts_at_once() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: sb.ModelTS(TABLE, switching=1.0), "switching=1.0: expected True, False, or how probable"),
+        (
+            lambda: sb.ModelTS(TABLE, switching=1.0),
+            "switching=1.0: expected True, False, or how probable",
+        ),
         (lambda: sb.ModelTS(TABLE, switching=-0.1), "switching=-0.1: expected True"),
         (lambda: sb.ModelTS(TABLE, switching=(0.1, 0.1)), "or several different ones"),
         (lambda: sb.ModelTS(TABLE, switching="often"), "switching='often': expected True"),
