@@ -94,7 +94,7 @@ def test_the_page_works_for_somebody_who_types_it(tmp_path: Path) -> None:
 
 # --- the table of keys
 
-TABLES = ("reward", "control", "audit", "alarm", "start")
+TABLES = ("reward", "control", "audit", "alarm", "stop", "start")
 
 
 def accepted(content: dict[str, Any], written: Path | None = None) -> list[str]:

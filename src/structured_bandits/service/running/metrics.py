@@ -54,8 +54,8 @@ class ExperimentReading(NamedTuple):
     snapshot_age_seconds: float | None = None
     replay_seconds: float | None = None  # how long it took to rebuild it at the last start
     epoch: int | None = None
-    decided: bool | None = None  # is it certain which arm is best? None if nobody asked
     arms: Sequence[ArmReading] = ()
+    decided: bool | None = None  # is it certain which arm is best? None if nobody asked
 
 
 class ServerReading(NamedTuple):
