@@ -11,15 +11,11 @@ import sys
 from typing import Any
 
 import numpy as np
+from switching import TABLES
 
 import structured_bandits as sb
-from structured_bandits.experiments.paper.structures import figure1_right
 
 PULLS, LEVEL, SEED = 20_000, 0.05, 2029
-TABLES = {
-    "shop, 6 × 8": np.round(np.random.default_rng(11).uniform(0.01, 0.16, (6, 8)), 3),
-    "Figure 1 right": figure1_right().cells.table,
-}
 
 
 def policies_of(table: Any) -> dict[str, Any]:

@@ -30,11 +30,11 @@ from structured_bandits.structures.reward_ranges import Rewards
 STRENGTHS = (2.0, 10.0, 50.0, 250.0, 1000.0, 4000.0)
 OFF = 0.1
 LARGE = 16.0  # from here on four terms of Stirling's series have all digits that a float holds
-LEAST_WORTH = 0.5  # of a slab: below it the law is nearly a coin that says 0 or 1
+LEAST_SLAB = 0.5  # observations behind it: with less it is nearly a coin that says 0 or 1
 
 
 class Doubt(NamedTuple):
-    """How far models are believed: `trust`, the chance that an arm is off, and how near they are."""
+    """The parameters of doubt: trust, the chance that an arm is off, and strengths of near models."""
 
     trust: float
     off: float
@@ -63,7 +63,7 @@ class BestDrawn(NamedTuple):
 
 
 class SlabBelief(NamedTuple):
-    """What was seen of each arm, and how likely each place makes it."""
+    """Counts of each arm, and their log-likelihoods at each place."""
 
     logs: Floats  # logarithms of the places' weights
     weights: Floats
@@ -132,7 +132,6 @@ class SpikeAndSlab(Record, _SpikeAndSlab):
 
 class _SlabGroup(NamedTuple):
     sampling: SpikeAndSlab
-    unit: float  # of the means: those that are drawn are shares of the range of rewards
 
 
 class SlabGroup(Record, _SlabGroup):
@@ -147,8 +146,8 @@ class SlabGroup(Record, _SlabGroup):
     ) -> tuple[int, float]:
         """Draw a model and means; return the best arm and its mean."""
         arm, mean = draw_best(self.sampling, belief, known, rng)
-        bottom = self.sampling.bottom
-        return arm, bottom + mean * self.unit if math.isfinite(bottom) else mean
+        bottom, top = self.sampling.bottom, self.sampling.top
+        return arm, bottom + mean * (top - bottom) if math.isfinite(bottom) else mean
 
 
 def spike_and_slab(
@@ -196,7 +195,7 @@ def slab_of(means: Floats, rewards: Rewards) -> Law:
     if not bounded:
         return Law(mean, rewards.sigma**2 / variance if variance > 0.0 else 1.0)
     worth = mean * (1.0 - mean) / variance - 1.0 if variance > 0.0 else 0.0
-    return Law(mean, worth) if worth >= LEAST_WORTH else Law(0.5, 2.0)
+    return Law(mean, worth) if worth >= LEAST_SLAB else Law(0.5, 2.0)
 
 
 @compilable
@@ -254,7 +253,7 @@ def log_chance(share: float, worth: float, times: float) -> float:
     """
     if worth == math.inf:
         return times * math.log(max(share, FLOOR))
-    return log_rising(inner(share) * worth, times)
+    return log_rising(floored(share) * worth, times)
 
 
 @compilable
@@ -264,7 +263,7 @@ def log_spread(worth: float, times: float) -> float:
 
 
 @compilable
-def inner(share: float) -> float:
+def floored(share: float) -> float:
     """Return a share that is not closer to 0 or 1 than the floor."""
     return min(max(share, FLOOR), 1.0 - FLOOR)
 
@@ -371,7 +370,7 @@ def draw_mean(
         return mean
     hits, misses = belief.hits[arm], belief.misses[arm]
     if math.isfinite(posterior.bottom):
-        return rng.beta(inner(mean) * worth + hits, inner(1.0 - mean) * worth + misses)
+        return rng.beta(floored(mean) * worth + hits, floored(1.0 - mean) * worth + misses)
     known = worth + misses
     center = (worth * mean + hits) / known
     return draw_normal(center, posterior.sigma / math.sqrt(known), rng)

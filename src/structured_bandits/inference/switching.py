@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.arrays import Floats
 from structured_bandits.compilable import compilable
 from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.posterior import reward_counts
+from structured_bandits.planning.posterior import TablePosterior, reward_counts
 from structured_bandits.planning.posterior_draws import (
     NO_PLAN,
     Drawn,
@@ -36,7 +36,7 @@ HAZARDS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 class SwitchingBelief(NamedTuple):
-    """What is believed: the weights of pairs, model by model in each hazard by hazard, with sum 1."""
+    """The weights of pairs, model by model in each hazard by hazard, with sum 1."""
 
     weights: Floats
     arms: Floats  # for each arm the weight of the models in which it is best
@@ -46,52 +46,23 @@ class SwitchingBelief(NamedTuple):
 
 
 class _Switching(NamedTuple):
-    prior: Floats  # of the models, sorted by their best arm
+    table: TablePosterior  # what rewards say of the models, which are sorted by their best arm
+    prior: Floats  # of the models, in this order; their sum is 1
     hazards: Floats
-    per_hit: Floats  # arms x models: log-likelihood of a hit, at most 0 and 0 for one model
-    per_miss: Floats
-    hit_factor: Floats  # arms x models: the exponentials of these
-    miss_factor: Floats
-    starts: Ints  # the models of arm i are those from starts[i] to starts[i + 1]
-    order: Ints  # which model of the table each one is
-    bottom: float  # the range of rewards
-    top: float
 
 
 class SwitchingPosterior(Record, _Switching):
     """A filter over the models of a table, to draw arms from."""
 
-    def __new__(
-        cls,
-        log_prior: Floats,
-        hazards: Floats,
-        per_hit: Floats,
-        per_miss: Floats,
-        best: Ints,
-        reward_range: tuple[float, float],
-    ) -> SwitchingPosterior:
-        """Sort the models by their best arm; the evidence is models x arms."""
-        order = np.argsort(best, kind="stable").astype(np.int64)
-        prior = np.exp(log_prior[order] - log_prior.max())
-        hit, miss = (np.ascontiguousarray(each[order].T) for each in (per_hit, per_miss))
-        hit, miss = (each - each.max(axis=1, keepdims=True) for each in (hit, miss))
-        return super().__new__(
-            cls,
-            prior / prior.sum(),
-            hazards,
-            hit,
-            miss,
-            np.exp(hit),
-            np.exp(miss),
-            np.searchsorted(best[order], np.arange(per_hit.shape[1] + 1)).astype(np.int64),
-            order,
-            *reward_range,
-        )
+    def __new__(cls, table: TablePosterior, hazards: Floats) -> SwitchingPosterior:
+        """Compute the prior that a model which changes is drawn from."""
+        prior = np.exp(table.prior - table.prior.max())
+        return super().__new__(cls, table, prior / prior.sum(), hazards)
 
     def fresh_belief(self) -> SwitchingBelief:
         """Return what is believed before the first pull: hazards are equally likely."""
         hazards, models = len(self.hazards), len(self.prior)
-        arms = len(self.starts) - 1
+        arms = len(self.table.starts) - 1
         belief = SwitchingBelief(
             np.zeros(models * hazards),
             np.zeros(arms),
@@ -110,10 +81,10 @@ class SwitchingPosterior(Record, _Switching):
         Of several pulls it is taken to have changed after all of them only.
         """
         arm = outcome.arm
-        if outcome.pulls == 1 and outcome.total == self.top:
-            total = multiply(belief, self.hit_factor[arm])
-        elif outcome.pulls == 1 and outcome.total == self.bottom:
-            total = multiply(belief, self.miss_factor[arm])
+        if outcome.pulls == 1 and outcome.total == self.table.top:
+            total = multiply(belief, self.table.hit_factor[arm])
+        elif outcome.pulls == 1 and outcome.total == self.table.bottom:
+            total = multiply(belief, self.table.miss_factor[arm])
         else:
             total = weigh(self, belief, outcome)
         jump(self, belief, revive(self, belief, total), outcome.pulls)
@@ -181,8 +152,9 @@ def revive(posterior: SwitchingPosterior, belief: SwitchingBelief, total: float)
 @compilable
 def weigh(posterior: SwitchingPosterior, belief: SwitchingBelief, outcome: Outcome) -> float:
     """Multiply the weights by the likelihood of several pulls of an arm, or of a part of a reward."""
-    hits, misses = reward_counts(outcome.pulls, outcome.total, posterior.bottom, posterior.top)
-    per_hit, per_miss = posterior.per_hit[outcome.arm], posterior.per_miss[outcome.arm]
+    table, arm = posterior.table, outcome.arm
+    hits, misses = reward_counts(outcome.pulls, outcome.total, table.bottom, table.top)
+    per_hit, per_miss = table.per_hit[arm], table.per_miss[arm]
     factors = belief.factors
     largest = -math.inf
     for model in range(len(per_hit)):
@@ -207,7 +179,7 @@ def jump(posterior: SwitchingPosterior, belief: SwitchingBelief, total: float, p
     pair = 0
     for arm in range(len(belief.arms)):
         weight = 0.0
-        for model in range(posterior.starts[arm], posterior.starts[arm + 1]):
+        for model in range(posterior.table.starts[arm], posterior.table.starts[arm + 1]):
             for place in range(count):
                 found = kept[place] * weights[pair] + masses[place] * posterior.prior[model]
                 weights[pair] = found
@@ -222,6 +194,8 @@ def sum_by_arm(posterior: SwitchingPosterior, belief: SwitchingBelief) -> None:
     count = len(posterior.hazards)
     for arm in range(len(belief.arms)):
         weight = 0.0
-        for pair in range(posterior.starts[arm] * count, posterior.starts[arm + 1] * count):
+        for pair in range(
+            posterior.table.starts[arm] * count, posterior.table.starts[arm + 1] * count
+        ):
             weight += belief.weights[pair]
         belief.arms[arm] = weight

@@ -112,8 +112,18 @@ class Policy(Record):
 
     @property
     def adapts(self) -> bool:
-        """Does it believe that means may change? Then it makes no certificate."""
+        """Whether it expects means to change; such a policy makes no certificate."""
         return False
+
+    @property
+    def inner_policies(self) -> tuple[Policy, ...]:
+        """The policies that it plays, if it is one around others."""
+        return ()
+
+    @property
+    def idle_parameters(self) -> tuple[str, ...]:
+        """Parameters that do not count as the policy is built, and are not named."""
+        return ()
 
     @property
     def tested_structure(self) -> Structure | None:
@@ -184,7 +194,14 @@ class Policy(Record):
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as plain values, for results and snapshots."""
-        return {name: _plain(getattr(self, name)) for name in self.parameter_names()}
+        idle = self.idle_parameters
+        names = (name for name in self.parameter_names() if name not in idle)
+        return {name: _plain(getattr(self, name)) for name in names}
+
+
+def described(policy: Policy) -> dict[str, Any]:
+    """Return the kind and the parameters of a policy, for the parameters of one around it."""
+    return {"kind": type(policy).__name__, **policy.parameters()}
 
 
 class State(NamedTuple):

@@ -12,15 +12,17 @@ from structured_bandits.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_share
 from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
-from structured_bandits.policies.base import ChoicePolicy, Policy
+from structured_bandits.policies.base import ChoicePolicy, Policy, described
 from structured_bandits.policies.best_arm import UNDECIDED, BestArm, BestArmState
 from structured_bandits.policies.form import check_policy
 from structured_bandits.policies.playing import choose, chooses, expect, forget, observe, update
 from structured_bandits.protocol import Choice, Now, Outcome, Seen
 
+NO_RNG: Any = None  # BestArm draws nothing
+
 
 class CertainState(NamedTuple):
-    """What the policy has learned, and what is certain."""
+    """The state of the policy, and that of the test."""
 
     inner: Any
     test: BestArmState
@@ -106,13 +108,18 @@ class Certain(ChoicePolicy, _Certain):
         return int(self.inner.n_arms)
 
     @property
+    def inner_policies(self) -> tuple[Policy, ...]:
+        """The policy."""
+        return (self.inner,)
+
+    @property
     def randomised(self) -> bool:  # type: ignore[override]
-        """Does it draw from `rng`, or the policy?"""
+        """Whether it draws from `rng`, or the policy does."""
         return self.share > 0.0 or bool(self.inner.randomised)
 
     @property
     def needs_squares(self) -> bool:  # type: ignore[override]
-        """Does the policy use squared rewards?"""
+        """Whether the policy uses squared rewards."""
         return bool(self.inner.needs_squares)
 
     @property
@@ -123,7 +130,7 @@ class Certain(ChoicePolicy, _Certain):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters, those of the policy included."""
         return {
-            "policy": {"kind": type(self.inner).__name__, **self.inner.parameters()},
+            "policy": described(self.inner),
             "share": self.share,
             "level": self.test.level,
             "epsilon": self.test.epsilon,
@@ -212,7 +219,7 @@ class Certain(ChoicePolicy, _Certain):
 
 
 def _is_drawn(policy: Certain, of_inner: Any, state: CertainState) -> bool:
-    """Does the next choice depend on chance?"""
+    """Return whether the next choice depends on chance."""
     if is_settled(policy, state):
         return False
     looks = policy.share > 0.0 and state.test.decided[0] == UNDECIDED
@@ -221,7 +228,7 @@ def _is_drawn(policy: Certain, of_inner: Any, state: CertainState) -> bool:
 
 def _chances(policy: Certain, of_inner: Any, state: CertainState, now: Now) -> Floats:
     """Return the probability with which each arm is chosen."""
-    arm = policy.test.choose(state.test, now, np.random.default_rng(0)).arm  # which draws nothing
+    arm = policy.test.choose(state.test, now, NO_RNG).arm
     share = 1.0 if is_settled(policy, state) else policy.share
     if state.test.decided[0] != UNDECIDED and not policy.settles:
         share = 0.0
@@ -232,7 +239,7 @@ def _chances(policy: Certain, of_inner: Any, state: CertainState, now: Now) -> F
 
 @compilable
 def is_settled(policy: Any, state: CertainState) -> bool:
-    """Is an arm certain, and to be played to the end?"""
+    """Return whether an arm is certain, and played to the end."""
     return bool(policy.settles and state.test.decided[0] != UNDECIDED)
 
 

@@ -22,7 +22,7 @@ from structured_bandits.inference.misfit.schedule import (
 )
 from structured_bandits.planning.intervals import Intervals
 from structured_bandits.planning.round_robin import first_pulls
-from structured_bandits.policies.base import ChoicePolicy, Policy
+from structured_bandits.policies.base import ChoicePolicy, Policy, described
 from structured_bandits.policies.form import check_policy
 from structured_bandits.policies.klucb import KLUCB
 from structured_bandits.policies.playing import (
@@ -151,6 +151,11 @@ class Guarded(Policy, _Guarded):
         return int(self.inner.n_arms)
 
     @property
+    def inner_policies(self) -> tuple[Policy, ...]:
+        """The policy that is guarded, and the fallback."""
+        return self.inner, self.fallback
+
+    @property
     def randomised(self) -> bool:  # type: ignore[override]
         """Does one of the two policies draw from `rng`?"""
         return bool(self.inner.randomised or self.fallback.randomised)
@@ -163,8 +168,8 @@ class Guarded(Policy, _Guarded):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters, those of the two policies included."""
         return {
-            "policy": _described(self.inner),
-            "fallback": _described(self.fallback),
+            "policy": described(self.inner),
+            "fallback": described(self.fallback),
             "level": self.level,
             "explore": self.explore,
         }
@@ -339,10 +344,6 @@ def _checked_fallback(policy: Any, fallback: Any) -> Any:
             f"{reward_range}"
         )
     return fallback
-
-
-def _described(policy: Any) -> dict[str, Any]:
-    return {"kind": type(policy).__name__, **policy.parameters()}
 
 
 @compilable

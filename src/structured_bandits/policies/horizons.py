@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from structured_bandits.policies.certain import Certain
-from structured_bandits.policies.guarded import Guarded
+from structured_bandits.policies.base import Policy
 
 
 def tuned_horizon(policy: Any) -> int | None:
     """Return for how many pulls a policy is made, None if for any; of several the least."""
-    parts = [policy.inner, policy.fallback] if isinstance(policy, Guarded) else []
-    parts += [policy.inner] if isinstance(policy, Certain) else []
+    parts = policy.inner_policies if isinstance(policy, Policy) else ()
     known = [getattr(policy, "horizon", None), *map(tuned_horizon, parts)]
     return min((horizon for horizon in known if horizon is not None), default=None)
 

@@ -96,10 +96,10 @@ class KLUCB(BlindPolicy, _KLUCB):
         policy.variant, policy.horizon, policy.window = variant, known, size or None
         return policy
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters as plain values, the window only if there is one."""
-        given = super().parameters()
-        return given if self.size else {k: v for k, v in given.items() if k != "window"}
+    @property
+    def idle_parameters(self) -> tuple[str, ...]:
+        """The window if there is none."""
+        return () if self.size else ("window",)
 
     def width(self) -> str:
         """Return the confidence radius in words."""

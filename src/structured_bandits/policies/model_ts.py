@@ -118,7 +118,7 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
                 f"switching={switching!r}: it needs trust=1; doubt knows no change"
             )
         else:
-            posterior = filter_of(cls, known, prior, share, rewards, hazards)
+            posterior = filter_of(known, prior, share, rewards, hazards)
         policy = super().__new__(cls, posterior, *rewards)
         policy.structure = structure
         policy.prior = plain_prior(prior)
@@ -138,7 +138,7 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
 
     @property
     def adapts(self) -> bool:
-        """Does it believe that the true model may change?"""
+        """Whether it expects the true model to change."""
         return self.switching != 0.0
 
     @property
@@ -152,16 +152,15 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
             return None
         posterior: Any = self.posterior
         by_model = state.belief.weights.reshape(-1, len(posterior.hazards)).sum(axis=1)
-        names, structure = posterior.order, self.structure
+        names, structure = posterior.table.order, self.structure
         order = np.argsort(-by_model, kind="stable")
         return {structure.model_name(int(names[model])): float(by_model[model]) for model in order}
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters as plain values; those of doubt and of change only where they count."""
-        given = super().parameters()
-        absent = {"trust", "off", "strengths"} if self.trust == 1.0 else set()
-        absent |= set() if self.adapts else {"switching"}
-        return {name: value for name, value in given.items() if name not in absent}
+    @property
+    def idle_parameters(self) -> tuple[str, ...]:
+        """Those of doubt with full trust, that of change if there is none."""
+        doubt = ("trust", "off", "strengths") if self.trust == 1.0 else ()
+        return doubt if self.adapts else (*doubt, "switching")
 
     def active_arms(self, state: ModelTSState, t: int) -> tuple[int, ...]:
         """Return the arms that are best in some model; all arms where models may be wrong."""

@@ -52,29 +52,16 @@ def sampling_of(
 
 
 def filter_of(
-    policy: type, structure: Any, prior: Any, temper: float, rewards: Rewards, hazards: Floats
+    structure: Any, prior: Any, temper: float, rewards: Rewards, hazards: Floats
 ) -> SwitchingPosterior:
     """Return the posterior over the models of a table of which another may become the true one."""
     lines: tuple[ModelLines, ...] = getattr(structure, "model_lines", ())
     if len(lines) != 1 or lines[0].length.any():
         raise ParameterError(
-            f"switching={hazards.tolist()!r}: {policy.__name__} follows changes on tables of models "
-            f"only, not on structure={structure!r}"
+            f"switching={hazards.tolist()!r}: ModelTS follows changes on tables of models only, not "
+            f"on structure={structure!r}"
         )
-    evidence = outcome_evidence(lines[0].first, temper, rewards)
-    reward_range = rewards.bottom, rewards.top
-    return SwitchingPosterior(
-        line_weights(lines[0], prior), hazards, *evidence, lines[0].best, reward_range
-    )
-
-
-def outcome_evidence(table: Floats, temper: float, rewards: Rewards) -> tuple[Floats, Floats]:
-    """Return what a hit and a miss add to log-likelihoods; without a range the sum and the number."""
-    evidence = evidence_of(table, rewards)
-    hit, miss = evidence.per_reward, evidence.per_pull
-    if math.isfinite(rewards.bottom):
-        hit, miss = rewards.top * hit + miss, rewards.bottom * hit + miss
-    return temper * hit, temper * miss
+    return SwitchingPosterior(_believed(lines[0], prior, temper, rewards)[0], hazards)
 
 
 def _group(
@@ -82,8 +69,7 @@ def _group(
 ) -> Group | SlabGroup:
     """Return a group of a product."""
     if isinstance(models, ModelBoxes) or doubt.trust < 1.0:
-        width = rewards.top - rewards.bottom if math.isfinite(rewards.bottom) else 1.0
-        return SlabGroup(_doubted(models, prior, temper, rewards, doubt), width)
+        return SlabGroup(_doubted(models, prior, temper, rewards, doubt))
     sampling, lines = _believed(models, prior, temper, rewards)
     order = np.argsort(lines.best, kind="stable")
     ends = (end[np.arange(len(lines.best)), lines.best][order] for end in (lines.first, lines.last))
@@ -136,9 +122,8 @@ def grid_of(lines: ModelLines, weights: Floats, rewards: Rewards) -> tuple[Float
     spans = np.abs(lines.last - lines.first).max(axis=1) / unit
     counts = np.where(lines.length > 0.0, np.maximum(np.ceil(spans / STEP), 1.0), 1.0).astype(int)
     line = np.repeat(np.arange(len(counts)), counts)
-    place = (np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts) + 0.5) / counts[
-        line
-    ]
+    before = (np.cumsum(counts) - counts)[line]
+    place = (np.arange(len(line)) - before + 0.5) / counts[line]
     first, last = lines.first[line], lines.last[line]
     means = np.where(first == last, first, first + place[:, None] * (last - first))
     return means, weights[line] - np.log(counts[line])
@@ -152,8 +137,11 @@ def _believed(
     bounded = math.isfinite(rewards.bottom)
     reward_range = rewards.bottom, rewards.top
     if not lines.length.any():
-        evidence = outcome_evidence(lines.first, temper, rewards)
-        return TableSampling(weights, *evidence, lines.best, reward_range), lines
+        evidence = evidence_of(lines.first, rewards)
+        hit, miss = evidence.per_reward, evidence.per_pull
+        if bounded:
+            hit, miss = rewards.top * hit + miss, rewards.bottom * hit + miss
+        return TableSampling(weights, temper * hit, temper * miss, lines.best, reward_range), lines
     if not bounded:
         scale = temper / rewards.sigma**2
         curve = CurveSampling(weights, lines.first, lines.last, lines.best, scale, reward_range)

@@ -91,10 +91,10 @@ class ThompsonSampling(ChoicePolicy, _ThompsonSampling):
         policy.arms, policy.discount = arms, share
         return policy
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters as plain values, the discount only if there is one."""
-        given = super().parameters()
-        return given if self.discount < 1.0 else {k: v for k, v in given.items() if k != "discount"}
+    @property
+    def idle_parameters(self) -> tuple[str, ...]:
+        """The discount if there is none."""
+        return () if self.discount < 1.0 else ("discount",)
 
     def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:
         """Return the arm of the highest draw; without a prior, first one that was never pulled."""

@@ -15,7 +15,7 @@ import numpy as np
 from structured_bandits.arrays import Ints
 from structured_bandits.base.extras import needs
 from structured_bandits.lookahead.base import tables_of
-from structured_bandits.policies.certain import Certain
+from structured_bandits.policies.base import Policy
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.protocol import PolicyLike, WorldLike
 from structured_bandits.simulation import engine as python_engine
@@ -130,18 +130,16 @@ def _play_one_by_one(
         play(policy, game, starts, Runs(tables.checkpoints, *rows))
 
 
-def needs_python(policy: PolicyLike) -> bool:
+def needs_python(policy: Any) -> bool:
     """Can the policy, or can the cells or the posterior that it asks, not be compiled?
 
     Of a guard that goes for both of its policies, and for the test of the structure.
     """
     asked = [getattr(policy, name) for name in ("cells", "posterior") if hasattr(policy, name)]
-    if isinstance(policy, Guarded):
-        if needs_python(policy.inner) or needs_python(policy.fallback):
-            return True
-        asked.append(policy.test.models)
-    if isinstance(policy, Certain) and needs_python(policy.inner):
+    if isinstance(policy, Policy) and any(map(needs_python, policy.inner_policies)):
         return True
+    if isinstance(policy, Guarded):
+        asked.append(policy.test.models)
     return not (all(map(compiles, asked)) and getattr(type(policy), "compiles", True))
 
 

@@ -11,7 +11,7 @@ from structured_bandits.base.draws import draw_binomial
 from structured_bandits.compilable import compilable
 from structured_bandits.protocol import Paid, Stop
 from structured_bandits.worlds.stopped_coins import Coin, run_scales, stopped_coins
-from structured_bandits.worlds.world import Range, RangedWorld, checked_in_range, shares_of
+from structured_bandits.worlds.world import CoinWorld, Range, checked_in_range, shares_of
 
 
 class _Bernoulli(NamedTuple):
@@ -25,7 +25,7 @@ class _Bernoulli(NamedTuple):
     top: float
 
 
-class Bernoulli(RangedWorld, _Bernoulli):
+class Bernoulli(CoinWorld, _Bernoulli):
     """Arm i pays 1 with probability means[i], else 0; a block is one binomial draw.
 
     With another `reward_range` it pays the high end or the low end, so that its mean is means[i].
@@ -41,15 +41,6 @@ class Bernoulli(RangedWorld, _Bernoulli):
         vector, (bottom, top) = checked_in_range(means, reward_range)
         shares = shares_of(vector, bottom, top)
         return super().__new__(cls, vector, shares, *run_scales(shares), bottom, top)
-
-    @property
-    def family(self) -> str:
-        """Rewards of 0 and 1; those of another range are bounded ones."""
-        return "bernoulli" if self.reward_range() == (0.0, 1.0) else "bounded"
-
-    def noise(self) -> float:
-        """Return half the width of the range, 1/2 for 0 and 1 (Hoeffding)."""
-        return 0.5 * (self.top - self.bottom)
 
     def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> Paid:
         """Pay `count` rewards: a single one by one uniform, more by a binomial."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from structured_bandits.base.checks import checked_range
 from structured_bandits.errors import ParameterError
 from structured_bandits.protocol import Paid
 from structured_bandits.worlds.bernoulli import paid_for
-from structured_bandits.worlds.world import Range, RangedWorld
+from structured_bandits.worlds.world import CoinWorld, Range
 
 
 class _Changing(NamedTuple):
@@ -22,24 +23,15 @@ class _Changing(NamedTuple):
     top: float
 
 
-class Changing(RangedWorld, _Changing):
+class Changing(CoinWorld, _Changing):
     """Mixin of worlds whose means change; a simulation plays them pull by pull.
 
     Regret is against the arm that is best at the moment.
     """
 
-    @property
-    def family(self) -> str:
-        """Rewards of 0 and 1; those of another range are bounded ones."""
-        return "bernoulli" if self.reward_range() == (0.0, 1.0) else "bounded"
-
-    def noise(self) -> float:
-        """Return half the width of the range, 1/2 for 0 and 1 (Hoeffding)."""
-        return 0.5 * (self.top - self.bottom)
-
+    @abstractmethod
     def mean_at(self, arm: int, t: int) -> float:
         """Return the mean of an arm after t pulls."""
-        raise NotImplementedError
 
     def draw(self, arm: int, pulls: int, count: int, rng: np.random.Generator) -> Paid:
         """Refuse: what an arm pays depends on when it is pulled."""

@@ -80,6 +80,19 @@ class RangedWorld(World):
         return f"{shown[:-1]}, reward_range={self.reward_range()})"
 
 
+class CoinWorld(RangedWorld):
+    """Mixin of worlds that pay one end of their range or the other."""
+
+    @property
+    def family(self) -> str:
+        """Rewards of 0 and 1; those of another range are bounded ones."""
+        return "bernoulli" if self.reward_range() == (0.0, 1.0) else "bounded"
+
+    def noise(self) -> float:
+        """Return half the width of the range, 1/2 for 0 and 1 (Hoeffding)."""
+        return 0.5 * (self.top - self.bottom)
+
+
 def checked_in_range(means: Any, reward_range: Any) -> tuple[Floats, Range]:
     """Return a vector of means that rewards in the range can have, and the range."""
     vector = checked_vector("means", means)

@@ -72,8 +72,14 @@ class Spec:
     testable: bool  # is there a test of the structure?
     level: float
     fallback: str  # what is played once the structure is refuted: "klucb", "control", "none"
-    stop: str | None  # what happens once it is certain which arm is best: "notify", "freeze"
     start: dict[str, Any] | None  # pulls, sums and squares to begin with
+
+    @property
+    def stop(self) -> str | None:
+        """What happens once it is certain which arm is best: "notify", "freeze", or None."""
+        if not isinstance(self.policy, Certain):
+            return None
+        return "freeze" if self.policy.settles else "notify"
 
     def playing(self, refuted: bool) -> Any:
         """Return the policy that plays, before or after the structure was refuted.
@@ -187,11 +193,12 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
     testable = _is_testable(policy)
     level, fallback = _alarm(content.get("alarm", {}), policy, testable, control)
     rewards = _rewards(content.get("reward", {}), policy)
-    policy, stop = _stopping(content.get("stop"), policy)
-    if stop is not None and rewards.late == "learn":
-        raise ParameterError(
-            "stop: with reward.late='learn' no certainty can be had; leave one out"
-        )
+    if "stop" in content:
+        policy = _stopping(content["stop"], policy)
+        if rewards.late == "learn":
+            raise ParameterError(
+                "stop: with reward.late='learn' no certainty can be had; leave one out"
+            )
     order = checked_word("order", content.get("order", "turn"), ORDERS)
     audit = content.get("audit", {})
     check_keys(audit, "audit", ("share",) if audit else (), ())
@@ -217,7 +224,6 @@ def build_spec(content: Mapping[str, Any]) -> Spec:
         testable=testable,
         level=level,
         fallback=fallback,
-        stop=stop,
         start=_start(content.get("start")),
     )
 
@@ -292,16 +298,14 @@ def _alarm(
     return level, fallback
 
 
-def _stopping(table: Mapping[str, Any] | None, policy: Any) -> tuple[Any, str | None]:
-    """Return the policy, which looks whether the best arm is certain, and what happens when it is."""
-    if table is None:
-        return policy, None
+def _stopping(table: Mapping[str, Any], policy: Any) -> Certain:
+    """Return the policy as one that looks whether the best arm is certain."""
     check_keys(table, "stop", ("level",), ("then", "share"))
     then = checked_word("stop.then", table.get("then", "notify"), ("notify", "freeze"))
     share = _share("stop.share", table.get("share", 0.0))
     level = checked_probability("stop.level", table["level"])
     try:
-        return Certain(policy, share, level, settles=then == "freeze"), then
+        return Certain(policy, share, level, settles=then == "freeze")
     except ParameterError as error:
         raise ParameterError(f"stop: {error}") from None
 
