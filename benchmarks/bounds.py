@@ -25,7 +25,7 @@ from structured_bandits.experiments.paper.structures import (
     random_structure,
 )
 from structured_bandits.lookahead import base as lookahead
-from structured_bandits.planning.streaks import Streak
+from structured_bandits.lookahead.streaks import Streak
 from structured_bandits.policies.playing import choose, update
 from structured_bandits.simulation import compiled, engine  # noqa: F401  registers what is compiled
 

@@ -35,8 +35,7 @@ from structured_bandits.experiments.sweeps.folder import (
     save_part,
 )
 from structured_bandits.experiments.sweeps.grid import SweepGrid, read_grid
-from structured_bandits.experiments.sweeps.play import out_at_once
-from structured_bandits.experiments.sweeps.sweep import publish
+from structured_bandits.experiments.sweeps.sweep import out_at_once, publish
 from structured_bandits.experiments.sweeps.tasks import Task, play_task
 
 WORKERS = (2, 20, 100)

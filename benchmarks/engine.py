@@ -24,8 +24,8 @@ import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
 from structured_bandits.simulation.compiled import library_runs
 from structured_bandits.simulation.engine import game_of
-from structured_bandits.simulation.game import Runs
 from structured_bandits.simulation.generator import RunStarts, state_memory
+from structured_bandits.simulation.run_spec import Runs
 
 TOPIC = "engine"
 HORIZON = 500_000

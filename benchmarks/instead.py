@@ -1,10 +1,10 @@
 """Which policy plays best where ModelTS cannot: `python benchmarks/instead.py [runs] [pulls] [family…]`.
 
-What policies say when they are given a structure on which they cannot play (policies/refusal.py) names
-others, best first; this is where the order comes from. Each run draws a structure and its truth afresh
-and pays rewards of 0 and 1. Printed are mean regrets with their standard errors, and over all families
-the mean of the logarithm of regret / regret of Thompson sampling, which knows nothing, as a ratio.
-OSSB and GreedyMLE are left out: their programs take longer than all the others together.
+What policies say when they are given a structure on which they cannot play
+(policies/validation.py) names others, best first; this is where the order comes from. Each run draws a
+structure and its truth afresh and pays rewards of 0 and 1. Printed are mean regrets with their standard
+errors, and over all families the mean of the logarithm of regret / regret of Thompson sampling, which
+knows nothing, as a ratio.
 """
 
 from __future__ import annotations

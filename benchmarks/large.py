@@ -21,7 +21,7 @@ from numba import njit
 from rows import Clock, Row, interleaved, seconds, write
 
 import structured_bandits as sb
-from structured_bandits.planning.confidence import Box
+from structured_bandits.base.confidence import Box
 from structured_bandits.simulation.workers import core_count
 
 TOPIC = "large"

@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md from results/bench/*.json, which the other benchmarks leave behind."""
+"""Write docs/notes/benchmarks.md from results/bench/*.json, which the other benchmarks leave behind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from rows import FOLDER, Row, number
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parent.parent / "docs" / "notes" / "benchmarks.md"
 TITLES = {  # in the order of the page
     "policies": "Policies against hand-written loops",
     "field": "The field's policies against hand-written loops",

@@ -16,8 +16,8 @@ import numpy as np
 from rows import Row, write
 
 import structured_bandits as sb
+from structured_bandits.base.confidence import Box
 from structured_bandits.lookahead.base import fresh_work
-from structured_bandits.planning.confidence import Box
 from structured_bandits.simulation import engine
 from structured_bandits.solvers.linear import LinearProgram, by_highs
 

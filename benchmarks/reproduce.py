@@ -23,7 +23,7 @@ from oracles import pull_by_pull
 from rows import Row, write
 
 import structured_bandits as sb
-from structured_bandits.experiments.paper.catalogue import experiments
+from structured_bandits.experiments.paper.reproduce import experiments
 from structured_bandits.experiments.paper.structures import draw_random
 from structured_bandits.experiments.saved_runs import RunOptions, run_policy
 from structured_bandits.experiments.settings import Experiment

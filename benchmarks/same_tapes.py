@@ -21,8 +21,8 @@ from support.stretches import Player
 
 import structured_bandits as sb
 from structured_bandits.lookahead.klucb import write_index
-from structured_bandits.planning.kl_leads import Growth, budget_at
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.policies.indices import Growth, budget_at
+from structured_bandits.protocols import Now, Outcome
 
 TOPIC = "same_tapes"
 MEANS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])

@@ -15,7 +15,7 @@ from structured_bandits.service.experiment.spec import read_spec
 from structured_bandits.service.running.lifecycle import create
 from structured_bandits.service.running.registry import MOST_COST, Registry
 from structured_bandits.service.store.sqlite import SqliteStore
-from structured_bandits.wire import Ask, Reward
+from structured_bandits.service.wire import Ask, Reward
 
 ROWS = 2_000  # in a transaction
 TOGETHER = (

@@ -36,7 +36,7 @@ POLICIES = {"UCB": "UCB(visitors)", "SAE": "SAE(visitors, 1000)", "SUCB": "SUCB(
 ALL_OF_THE_PAPER = """
 import warnings
 import structured_bandits as sb
-from structured_bandits.experiments.paper.catalogue import experiments
+from structured_bandits.experiments.paper.reproduce import experiments
 from structured_bandits.experiments.saved_runs import compile_for
 warnings.simplefilter("ignore", sb.MeansOutsideUnitIntervalWarning)
 for preset in ("equal-widths", "fitted"):
@@ -50,8 +50,8 @@ ALL_CORES = """
 import time
 import warnings
 import structured_bandits as sb
-from structured_bandits.experiments.compile_ahead import compiling_ahead
-from structured_bandits.experiments.paper.catalogue import experiments
+from structured_bandits.experiments.run import compiling_ahead
+from structured_bandits.experiments.paper.reproduce import experiments
 from structured_bandits.experiments.saved_runs import compile_for
 warnings.simplefilter("ignore", sb.MeansOutsideUnitIntervalWarning)
 presets = ("equal-widths", "fitted")
@@ -65,7 +65,7 @@ print(time.perf_counter() - begin)
 
 
 INSTALLED = (
-    "import structured_bandits.simulation.compiled, structured_bandits.experiments.paper.catalogue"
+    "import structured_bandits.simulation.compiled, structured_bandits.experiments.paper.reproduce"
 )
 
 

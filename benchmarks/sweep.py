@@ -25,8 +25,8 @@ import structured_bandits as sb
 from structured_bandits.experiments.sweeps.executors import LOCAL, Crew, cluster, processes
 from structured_bandits.experiments.sweeps.folder import load_runs, part_path, save_part
 from structured_bandits.experiments.sweeps.grid import SweepGrid, read_grid
-from structured_bandits.experiments.sweeps.play import Workers, out_at_once, play_grid
 from structured_bandits.experiments.sweeps.scheduler import SECONDS
+from structured_bandits.experiments.sweeps.sweep import Workers, out_at_once, play_grid
 from structured_bandits.simulation.workers import core_count, submit_to
 
 TOPIC = "sweep"

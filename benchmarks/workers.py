@@ -21,7 +21,7 @@ from typing import Any
 from rows import Row, interleaved, seconds, write
 
 import structured_bandits as sb
-from structured_bandits.experiments.paper.catalogue import experiments
+from structured_bandits.experiments.paper.reproduce import experiments
 from structured_bandits.experiments.saved_runs import RunOptions, run_policy
 from structured_bandits.simulation import compiled
 from structured_bandits.simulation.workers import core_count

@@ -94,7 +94,14 @@ def links_from_root(app: Any, path: Path, page: str, content: list[str]) -> None
 
 
 #: Pages of the book *Notes*, which the search of the site leaves out.
-NOTES = ("benchmarks", "errata", "mathematics", "planning", "design", "notes/decisions")
+NOTES = (
+    "notes/benchmarks",
+    "notes/errata",
+    "notes/mathematics",
+    "notes/lookahead",
+    "notes/decisions",
+    "design",
+)
 
 
 def leave_out_of_search(app: Any, env: Any) -> None:

@@ -20,7 +20,7 @@ from structured_bandits.service.running.trusted_clock import TrustedClock
 from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.service.ui.pages.registry_for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.routes import page_routes
-from structured_bandits.wire import Ask, Reward
+from structured_bandits.service.wire import Ask, Reward
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "tests"))

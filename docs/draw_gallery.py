@@ -14,7 +14,7 @@ import matplotlib
 import numpy as np
 
 import structured_bandits as sb
-from structured_bandits.display.pulls import draw_pulls
+from structured_bandits.display.figures import draw_pulls
 
 FOLDER = Path(__file__).parent / "gallery"
 TYPES = sb.FiniteStructure(

@@ -18,8 +18,8 @@ LAYERS = [
     ["policies", "worlds"],
     ["theory", "inference"],
     ["structures"],
-    ["planning", "solvers"],
-    ["the ground: base, arrays, compilable, errors, protocol, records, wire"],
+    ["solvers"],
+    ["the ground: base, errors, protocols"],
 ]
 WIDTH, HEIGHT, GAP, LEFT = 520, 46, 10, 10
 SIZE = 20
@@ -27,9 +27,7 @@ SIZE = 20
 STEPS = [
     ("1", "simulation", 0.6),
     ("2", "lookahead", 0.6),
-    ("3", "structures", 0.28),
-    ("", "planning", 0.64),
-    ("", "structures", 0.34),
+    ("3", "structures", 0.6),
     ("", "lookahead", 0.74),
     ("", "simulation", 0.74),
     ("4", "worlds", 0.88),

@@ -20,9 +20,8 @@ from matplotlib.figure import Figure
 
 import structured_bandits as sb
 from structured_bandits.display import styles
-from structured_bandits.display.labels import NUMBERS
+from structured_bandits.display.labels import NUMBERS, label_line_ends
 from structured_bandits.display.legends import legend_below
-from structured_bandits.display.line_ends import label_line_ends
 from structured_bandits.display.styles import SCREEN
 
 HERE = Path(__file__).parent / "guides"

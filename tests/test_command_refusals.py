@@ -22,8 +22,8 @@ from support.service_process import SHOP
 
 from structured_bandits.cli.commands import main
 from structured_bandits.service.contract import StoreError
-from structured_bandits.service.running import restoring
-from structured_bandits.service.running.restoring import bring_back
+from structured_bandits.service.running import lifecycle as restoring
+from structured_bandits.service.running.lifecycle import bring_back
 
 TESTS = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}"}

@@ -88,7 +88,7 @@ def test_links_to_headings_lead_somewhere(page: Path) -> None:
 
 
 def test_every_erratum_is_listed() -> None:
-    text = (ROOT / "docs" / "errata.md").read_text()
+    text = (ROOT / "docs" / "notes" / "errata.md").read_text()
     for number in range(1, 37):
         assert re.search(rf"^## I-{number}\b", text, re.MULTILINE), number
 
@@ -102,9 +102,9 @@ def test_the_citation_file_names_this_version() -> None:
 
 # ------------------------------------------------------------------------ what the code cites
 
-#: `docs/planning.md 3.2`, or several: `docs/planning.md 1.2, 7.2 and 9`.
+#: `docs/notes/lookahead.md 3.2`, or several: `docs/notes/lookahead.md 1.2, 7.2 and 9`.
 NUMBER = r"\d+(?:\.\d+)?(?![\d.]*\d)"
-CITATION = re.compile(rf"docs/(planning|mathematics)\.md ((?:{NUMBER}(?:, | and )?)+)")
+CITATION = re.compile(rf"docs/notes/(lookahead|mathematics)\.md ((?:{NUMBER}(?:, | and )?)+)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 NUMBERED = re.compile(rf"(?:Lemma |Theorem )?({NUMBER})\b")
 
@@ -127,7 +127,9 @@ def anchors(page: Path) -> set[str]:
 @cache
 def sections(page: str) -> set[str]:
     """The numbers of the sections of a page."""
-    found = (NUMBERED.match(heading) for heading in headings(ROOT / "docs" / f"{page}.md"))
+    found = (
+        NUMBERED.match(heading) for heading in headings(ROOT / "docs" / "notes" / f"{page}.md")
+    )
     return {match[1] for match in found if match}
 
 
@@ -146,17 +148,17 @@ def cited(text: str) -> set[tuple[str, str]]:
 
 
 def test_citations_are_recognised() -> None:
-    text = "(docs/planning.md 1.2, 7.2), docs/mathematics.md 3, 4 and 5.10. docs/planning.md says"
+    text = "(docs/notes/lookahead.md 1.2, 7.2), docs/notes/mathematics.md 3, 4 and 5.10. docs/notes/lookahead.md says"
     planning, mathematics = {"1.2", "7.2"}, {"3", "4", "5.10"}
     assert cited(text) == {
-        *(("planning", number) for number in planning),
+        *(("lookahead", number) for number in planning),
         *(("mathematics", number) for number in mathematics),
     }
 
 
 def test_sections_are_recognised() -> None:
-    assert {"3", "3.1", "3.2", "5.2", "11.4"} <= sections("planning")
-    assert not {"3.9", "0.5", "99"} & sections("planning")
+    assert {"3", "3.1", "3.2", "5.2", "11.4"} <= sections("lookahead")
+    assert not {"3.9", "0.5", "99"} & sections("lookahead")
 
 
 def test_every_cited_section_exists() -> None:
@@ -168,7 +170,9 @@ def test_every_cited_section_exists() -> None:
 
 def test_every_cited_erratum_exists() -> None:
     listed = set(
-        re.findall(r"^## (I-\d+)\b", (ROOT / "docs" / "errata.md").read_text(), re.MULTILINE)
+        re.findall(
+            r"^## (I-\d+)\b", (ROOT / "docs" / "notes" / "errata.md").read_text(), re.MULTILINE
+        )
     )
     cited_errata = {name for path in SOURCES for name in re.findall(r"\bI-\d+\b", path.read_text())}
     assert cited_errata <= listed

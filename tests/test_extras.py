@@ -17,8 +17,7 @@ import pytest
 import structured_bandits as sb
 from structured_bandits.__main__ import main
 from structured_bandits.base.extras import needs
-from structured_bandits.display.page import check_page
-from structured_bandits.display.page_templates import environment
+from structured_bandits.display.page import check_page, environment
 
 ROOT = Path(sb.__file__).parent
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
@@ -97,7 +96,7 @@ def test_every_optional_package_is_imported_where_its_extra_is_named() -> None:
 
 
 def test_modules_that_are_one_with_their_package_are_imported_inside_needs() -> None:
-    importers = {"simulation/blocks.py": "simulation.compiled", "__main__.py": "cli.commands"}
+    importers = {"simulation/batches.py": "simulation.compiled", "__main__.py": "cli.commands"}
     found = {}
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -118,7 +117,7 @@ def test_the_core_needs_numpy_and_the_records_of_the_wire_msgspec() -> None:
         for path in ROOT.rglob("*.py")
         if re.search(r"^ *(import|from) msgspec\b", path.read_text(), re.MULTILINE)
     }
-    assert importing == {"wire.py", "service"}
+    assert importing == {"service"}
 
 
 def test_all_brings_what_the_other_extras_bring() -> None:

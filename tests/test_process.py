@@ -107,7 +107,7 @@ def test_a_second_process_compiles_nothing_and_an_edit_is_never_answered_from_th
     assert cache_files(package) == files
 
     # An edit in a module that the cached function does not live in: UCB becomes pessimistic.
-    policy = package / "structured_bandits" / "planning" / "fronts.py"
+    policy = package / "structured_bandits" / "lookahead" / "shortlist.py"
     text = policy.read_text()
     edited = text.replace("indices.means[arm] + root", "indices.means[arm] - root")
     assert edited != text
@@ -127,7 +127,7 @@ EDIT_AFTER_IMPORT = """
     import json
     import structured_bandits as sb
     from pathlib import Path
-    file = Path(sb.__file__).parent / "planning" / "fronts.py"
+    file = Path(sb.__file__).parent / "lookahead" / "shortlist.py"
     file.write_text(file.read_text().replace("indices.means[arm] + root", "indices.means[arm] - root"))
     result = sb.simulate(sb.UCB(2), sb.Bernoulli([0.5, 0.6]), 1000, runs=2)
     print(json.dumps(result.pulls["UCB"].tolist()))

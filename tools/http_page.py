@@ -17,7 +17,7 @@ import msgspec
 from structured_bandits.service.http import problems
 from structured_bandits.service.http.endpoints import ENDPOINTS, ONE, Endpoint
 from structured_bandits.service.refusals import Refusal
-from structured_bandits.wire import Answer, Request
+from structured_bandits.service.wire import Answer, Request
 
 PAGE = Path(__file__).parent.parent / "docs" / "http.md"
 ADDRESS = "http://127.0.0.1:8321"

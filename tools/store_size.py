@@ -13,7 +13,7 @@ from typing import Any
 from structured_bandits.service.running.lifecycle import create
 from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.store.sqlite import SqliteStore
-from structured_bandits.wire import Ask, Reward
+from structured_bandits.service.wire import Ask, Reward
 
 DECISIONS = 50_000
 AT_ONCE = 1_000  # decisions of a transaction

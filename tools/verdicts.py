@@ -12,7 +12,7 @@ from pathlib import Path
 from test_reproduce import verdicts_of
 
 from structured_bandits.display.verdicts import FAILS, HOLDS
-from structured_bandits.experiments.claim_runner import MOST_RUNS
+from structured_bandits.experiments.claims import MOST_RUNS
 
 SEEDS = range(5)
 

@@ -37,7 +37,7 @@ from structured_bandits.policies.klucbc import KLUCBC
 from structured_bandits.policies.model_ts import ModelTS
 from structured_bandits.policies.moss import MOSS
 from structured_bandits.policies.ossb import OSSB
-from structured_bandits.policies.reading import READINGS, Reading
+from structured_bandits.policies.paper_variant import READINGS, Reading
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
 from structured_bandits.policies.thompson_sampling import ThompsonSampling
@@ -46,7 +46,7 @@ from structured_bandits.policies.ucb import UCB
 from structured_bandits.policies.ucbc import UCBC
 from structured_bandits.policies.ucbv import UCBV
 from structured_bandits.policies.wagp import WAGP
-from structured_bandits.protocol import Choice, Now, Outcome, Paid, Seen
+from structured_bandits.protocols import Choice, Now, Outcome, Paid, Seen
 from structured_bandits.simulation.result import Result, load_result
 from structured_bandits.simulation.simulate import simulate, simulate_random
 from structured_bandits.structures.builders.combine import (
@@ -89,7 +89,7 @@ if TYPE_CHECKING:  # what LATER says, for tools that read types
     from structured_bandits.experiments.sweeps.sweep import sweep
     from structured_bandits.inference.certificate import Certificate
     from structured_bandits.inference.misfit.report import Misfit
-    from structured_bandits.service.client.decision import RemoteDecision
+    from structured_bandits.service.client.outage import RemoteDecision
     from structured_bandits.service.client.remote_agent import RemoteAgent
     from structured_bandits.simulation.identify import Identification, identify
     from structured_bandits.theory.analysis import Analysis, analyse
@@ -111,7 +111,7 @@ LATER = {  # what a simulation does without: a third of the time that the packag
     "LikelyModel": "agents.likely",
     "Learned": "agents.logs",
     "RemoteAgent": "service.client.remote_agent",
-    "RemoteDecision": "service.client.decision",
+    "RemoteDecision": "service.client.outage",
     "Misfit": "inference.misfit.report",
     "Certificate": "inference.certificate",
     "identify": "simulation.identify",

@@ -23,7 +23,7 @@ from structured_bandits.advice.truths import (
     worst_is_best,
 )
 from structured_bandits.experiments.paper.structures import figure1_left
-from structured_bandits.protocol import Seen
+from structured_bandits.protocols import Seen
 
 TABLE = [[0.8, 0.2], [0.2, 0.6], [0.5, 0.4]]
 TYPES = sb.FiniteStructure(TABLE, models=["a", "b", "c"])

@@ -9,7 +9,7 @@ from base64 import b64encode
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.agents.columns import FEW, packed, unpacked
+from structured_bandits.agents.pending import FEW, packed, unpacked
 from structured_bandits.errors import FileFormatError
 
 MANY = FEW + 200

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.agents.in_order import WaitingResults
+from structured_bandits.agents.ordered_results import WaitingResults
 from structured_bandits.experiments.paper.structures import figure1_right
 
 R = figure1_right()

@@ -15,7 +15,7 @@ from support.cases import draw_case
 from support.first_version import SAVED
 
 import structured_bandits as sb
-from structured_bandits.agents.bounds import lasting_widths
+from structured_bandits.agents.intervals import lasting_widths
 from structured_bandits.policies.base import POLICIES
 
 TABLE = sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"], models=["A", "B"])

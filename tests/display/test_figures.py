@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 import structured_bandits as sb
 from structured_bandits.display import styles
-from structured_bandits.display.line_ends import apart
-from structured_bandits.display.pulls import draw_pulls
+from structured_bandits.display.figures import draw_pulls
+from structured_bandits.display.labels import apart
 from structured_bandits.display.regret import draw_regret
 
 matplotlib.use("Agg")

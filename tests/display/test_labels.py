@@ -11,9 +11,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import structured_bandits as sb
-from structured_bandits.display.figures import svg_text
+from structured_bandits.display.figures import draw_pulls, svg_text
 from structured_bandits.display.labels import plain
-from structured_bandits.display.pulls import draw_pulls
 from structured_bandits.display.regret import draw_regret
 from structured_bandits.display.structure_figure import draw_structure
 

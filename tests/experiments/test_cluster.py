@@ -16,7 +16,8 @@ from support.dask_cluster import DaskCluster
 from support.slow_sweep import SLOW_POINTS, SOURCES, SlowSweep
 
 import structured_bandits as sb
-from structured_bandits.experiments.sweeps import executors, play
+from structured_bandits.experiments.sweeps import executors
+from structured_bandits.experiments.sweeps import sweep as play
 from structured_bandits.experiments.sweeps.executors import is_loss
 from structured_bandits.experiments.sweeps.tasks import Task
 

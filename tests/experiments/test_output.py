@@ -23,7 +23,7 @@ from structured_bandits.display.figures import draw_figure, save_figure, save_nu
 from structured_bandits.display.page import Page, write_page
 from structured_bandits.display.verdicts import Shown
 from structured_bandits.experiments import saved_runs
-from structured_bandits.experiments.paper.catalogue import experiments
+from structured_bandits.experiments.paper.reproduce import experiments
 from structured_bandits.experiments.run import figure_name
 from structured_bandits.experiments.saved_runs import RunOptions, result_path
 from structured_bandits.experiments.settings import read_experiment

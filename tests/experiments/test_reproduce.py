@@ -22,10 +22,10 @@ from support.browser import need_browser, open_page
 import structured_bandits as sb
 from structured_bandits.cli.commands import main
 from structured_bandits.display.verdicts import CAPPED, FAILS, HOLDS, SAME, Verdict
-from structured_bandits.experiments.claim_runner import decide
-from structured_bandits.experiments.paper.catalogue import FOLDER, IDS, experiments
+from structured_bandits.experiments.claims import decide
 from structured_bandits.experiments.paper.claim_list import CLAIMS
 from structured_bandits.experiments.paper.page_texts import PRESETS
+from structured_bandits.experiments.paper.reproduce import FOLDER, IDS, experiments
 from structured_bandits.experiments.saved_runs import RunOptions, gather
 from structured_bandits.experiments.settings import read_experiment
 from structured_bandits.policies.base import POLICIES

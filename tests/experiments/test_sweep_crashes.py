@@ -18,7 +18,7 @@ import pytest
 from support.slow_sweep import SLOW_POINTS, SlowSweep
 
 import structured_bandits as sb
-from structured_bandits.experiments.sweeps import play
+from structured_bandits.experiments.sweeps import sweep as play
 from structured_bandits.experiments.sweeps.executors import Crew
 from structured_bandits.experiments.sweeps.scheduler import FIRST
 

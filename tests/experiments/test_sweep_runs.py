@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.experiments.sweeps import play
+from structured_bandits.experiments.sweeps import sweep as play
 from structured_bandits.experiments.sweeps.folder import missing_runs, part_path, rows_of, save_part
 from structured_bandits.experiments.sweeps.grid import read_grid
 from structured_bandits.experiments.sweeps.loaded import Sweep

@@ -21,9 +21,8 @@ from support.misfits import coin, largest, made_for, normal, share
 
 import structured_bandits as sb
 from structured_bandits.inference.misfit.build import GRID, models_on
-from structured_bandits.inference.misfit.e_value import fresh_look_memory, look_at
+from structured_bandits.inference.misfit.e_value import fresh_look_memory, look_at, next_look
 from structured_bandits.inference.misfit.polytopes import CLOSE, some_models
-from structured_bandits.inference.misfit.schedule import next_look
 
 Rng = np.random.Generator
 INFINITE = math.inf

@@ -1,7 +1,7 @@
 """Definition-level oracles of seven bandit policies: one pull at a time, in exact arithmetic.
 
 Nothing is planned ahead and nothing is shared with the library. The definitions are those of
-docs/mathematics.md 2; numbers, structures and sets are in structures.py.
+docs/notes/mathematics.md 2; numbers, structures and sets are in structures.py.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def choose(
 
 
 def highest_index(game: Game, arms: Sequence[int], level: Real) -> int:
-    """docs/mathematics.md 2.2: the arm with the largest mean_i + sqrt(level / T_i), arms without a pull first."""
+    """docs/notes/mathematics.md 2.2: the arm with the largest mean_i + sqrt(level / T_i), arms without a pull first."""
     for i in arms:
         if game.counts[i] == 0:
             return i
@@ -95,7 +95,7 @@ def highest_index(game: Game, arms: Sequence[int], level: Real) -> int:
 
 
 def top_up(game: Game, active: list[int], goals: Sequence[int], stop: int) -> bool:
-    """docs/mathematics.md 2.5: round robin until every active arm has its goal; False if t = stop came first."""
+    """docs/notes/mathematics.md 2.5: round robin until every active arm has its goal; False if t = stop came first."""
     while todo := [i for i in active if game.counts[i] < goals[i]]:
         for i in todo:
             game.pull(i)
@@ -105,13 +105,13 @@ def top_up(game: Game, active: list[int], goals: Sequence[int], stop: int) -> bo
 
 
 def phase_target(game: Game, level: Real, beta: float, h: int, horizon: int) -> int:
-    """docs/mathematics.md 2.5: p_h = max(1, ceil(c L (1 + 1/beta)**2 4**h))."""
+    """docs/notes/mathematics.md 2.5: p_h = max(1, ceil(c L (1 + 1/beta)**2 4**h))."""
     factor = (1 + 1 / exact(beta)) ** 2 * 4**h
     return max(1, ceiling(level * real(factor), game.trace, horizon))
 
 
 def eliminate(game: Game, active: list[int], optimal: list[int]) -> list[int]:
-    """docs/mathematics.md 2.5: the active arms in A*(set); if there is none, count it and keep them all (docs/mathematics.md 2.9)."""
+    """docs/notes/mathematics.md 2.5: the active arms in A*(set); if there is none, count it and keep them all (docs/notes/mathematics.md 2.9)."""
     kept = [i for i in active if i in optimal]
     if not kept:
         game.trace.empty += 1
@@ -126,7 +126,7 @@ def eliminate(game: Game, active: list[int], optimal: list[int]) -> list[int]:
 def ucb(
     n_arms: int, rewards: Rewards, horizon: int, alpha: float = 2.0, sigma: float = 0.5
 ) -> Trace:
-    """UCB over all arms (docs/mathematics.md 2.2)."""
+    """UCB over all arms (docs/notes/mathematics.md 2.2)."""
     game, c = Game(n_arms, rewards), width_constant(alpha, sigma)
     for t in range(1, horizon + 1):
         game.pull(highest_index(game, range(n_arms), c * log(t)))
@@ -136,7 +136,7 @@ def ucb(
 def improved_ucb(
     n_arms: int, rewards: Rewards, horizon: int, n: float | None = None, sigma: float = 0.5
 ) -> Trace:
-    """Improved UCB (docs/mathematics.md 2.3) tuned for n pulls, played for horizon pulls."""
+    """Improved UCB (docs/notes/mathematics.md 2.3) tuned for n pulls, played for horizon pulls."""
     game, size = Game(n_arms, rewards), exact(horizon if n is None else n)
     trace, scale, active = game.trace, width_constant(1, sigma), list(range(n_arms))
     last = ceiling((log(size) - 1) / log(4), trace, horizon) - 1  # floor(log2(n / e) / 2)
@@ -171,7 +171,7 @@ def improved_ucb(
 def sucb(
     structure: Structure, rewards: Rewards, horizon: int, alpha: float = 2.0, sigma: float = 0.5
 ) -> Trace:
-    """SUCB (docs/mathematics.md 2.4): best arm of the most optimistic model; empty set: UCB over A*(Theta) (docs/mathematics.md 2.9)."""
+    """SUCB (docs/notes/mathematics.md 2.4): best arm of the most optimistic model; empty set: UCB over A*(Theta) (docs/notes/mathematics.md 2.9)."""
     game, c = Game(structure.n_arms, rewards), width_constant(alpha, sigma)
     confidence, memo = Confidence(structure, game), dict[bytes, tuple[int, int]]()
     for t in range(1, horizon + 1):
@@ -218,7 +218,7 @@ def sae(
     sigma: float = 0.5,
     box: Callable[[Structure, Game], Set] = Confidence,
 ) -> Trace:
-    """SAE (docs/mathematics.md 2.5) tuned for n pulls, played for horizon pulls."""
+    """SAE (docs/notes/mathematics.md 2.5) tuned for n pulls, played for horizon pulls."""
     game = Game(structure.n_arms, rewards)
     confidence, active = box(structure, game), structure.optimal
     level = width_constant(alpha, sigma) * log(exact(horizon if n is None else n))
@@ -246,7 +246,7 @@ def asae(
     sigma: float = 0.5,
     box: Callable[[Structure, Game], Set] = Confidence,
 ) -> Trace:
-    """ASAE (docs/mathematics.md 2.6) with its four switches: periods of SAE with n_k = 2**((1 + eta)**k)."""
+    """ASAE (docs/notes/mathematics.md 2.6) with its four switches: periods of SAE with n_k = 2**((1 + eta)**k)."""
     game = Game(structure.n_arms, rewards)
     confidence, last_optimal = box(structure, game), structure.optimal
     for k in count():
@@ -278,7 +278,7 @@ def asae(
 
 
 def closest_parameter(curves: Curves, arm: int, mean: Fraction, trace: Trace) -> Fraction:
-    """docs/mathematics.md 2.7: midpoint of the extreme minimisers of |mu_arm(theta) - mean| over all closed pieces."""
+    """docs/notes/mathematics.md 2.7: midpoint of the extreme minimisers of |mu_arm(theta) - mean| over all closed pieces."""
     found = []
     for start, end, first, last in curves.pieces:
         a, b = first[arm], last[arm]
@@ -319,7 +319,7 @@ def arm_at(curves: Curves, theta: Fraction, trace: Trace) -> int:
 
 
 def wagp(curves: Curves, rewards: Rewards, horizon: int, first_arm: int) -> Trace:
-    """WAGP (docs/mathematics.md 2.7): play the best arm at the pull-weighted average of the arms' own parameters."""
+    """WAGP (docs/notes/mathematics.md 2.7): play the best arm at the pull-weighted average of the arms' own parameters."""
     game = Game(curves.n_arms, rewards)
     theta = [Fraction(0)] * curves.n_arms
     arm = first_arm

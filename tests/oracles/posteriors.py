@@ -579,7 +579,7 @@ def doubtful_model_ts(
     prior: Sequence[Any] | None = None,
     temper: float = 1.0,
 ) -> DoubtTrace:
-    """Thompson sampling over places: a model and how far it is believed (docs/mathematics.md 2.18).
+    """Thompson sampling over places: a model and how far it is believed (docs/notes/mathematics.md 2.18).
 
     The first uniform of a pull picks the place. Then, arm by arm: unless the place never has arms
     that are off, a uniform says whether this one is; unless its mean is known, another uniform gives

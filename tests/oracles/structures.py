@@ -3,7 +3,7 @@
 Every float is the rational number it stands for, every logarithm has 60 digits. Floats are used
 to skip what is clearly decided, with margins a hundred times their rounding errors and more. All
 else is settled in exact numbers, which raise rather than guess. The definitions are in
-docs/mathematics.md 2.
+docs/notes/mathematics.md 2.
 
 Why ties can be recognised: the level ``c log(clock)`` is transcendental for every rational clock
 above one, so two numbers ``p + q sqrt(level)`` with rational ``p`` and ``q**2`` are equal only if
@@ -131,7 +131,7 @@ def ceiling(x: Real, trace: Trace, limit: int) -> int:
 
 
 def width_constant(alpha: float, sigma: float) -> Real:
-    """``c = 4 sigma**2 alpha`` (docs/mathematics.md 2.1); the radius of arm i is ``sqrt(c L / T_i)``."""
+    """``c = 4 sigma**2 alpha`` (docs/notes/mathematics.md 2.1); the radius of arm i is ``sqrt(c L / T_i)``."""
     return real(4 * exact(sigma) ** 2 * exact(alpha))
 
 
@@ -140,7 +140,7 @@ def width_constant(alpha: float, sigma: float) -> Real:
 
 @dataclass(frozen=True)
 class Cell:
-    """Parameters from start to end on which the means are affine and one arm is best (docs/mathematics.md 2.10)."""
+    """Parameters from start to end on which the means are affine and one arm is best (docs/notes/mathematics.md 2.10)."""
 
     start: Fraction
     end: Fraction
@@ -192,7 +192,7 @@ class Models(Structure):
 
 
 class Curves(Structure):
-    """Pieces ``(start, end, at_start, at_end)``, sorted; means affine in between (docs/mathematics.md 2.7, 2.10)."""
+    """Pieces ``(start, end, at_start, at_end)``, sorted; means affine in between (docs/notes/mathematics.md 2.7, 2.10)."""
 
     def __init__(self, pieces: Iterable[tuple[Any, Any, Sequence[Any], Sequence[Any]]]) -> None:
         self.pieces = [

@@ -2,7 +2,7 @@
 
 All numbers are fractions: every float is the rational number it stands for. Logarithms are floats;
 they enter only k_beta, bounds and Bernoulli divergences. Gaps are not squared (Psi is a gap's
-square). The definitions are in docs/mathematics.md 3, 4 and 5.
+square). The definitions are in docs/notes/mathematics.md 3, 4 and 5.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def gamma_star(s: Line) -> tuple[Gap, bool]:
 
 
 def confusing_cells(s: Line) -> list[Cell]:
-    """The confusing models of docs/mathematics.md 5.1."""
+    """The confusing models of docs/notes/mathematics.md 5.1."""
     return [part for cell in s.others if (part := equal(s, cell, s.best)) is not None]
 
 
@@ -235,7 +235,7 @@ class Elimination:
 
 
 def elimination(s: Line, n: float, beta: float) -> Elimination:
-    """The sequences of docs/mathematics.md 4.1. For beta = 1, ``closest`` counts infima compared with 0 as they are."""
+    """The sequences of docs/notes/mathematics.md 4.1. For beta = 1, ``closest`` counts infima compared with 0 as they are."""
     root = math.sqrt((beta + 1) ** 2 + 1 / math.log(n))
     k = exact(root / (beta - 1)) if beta > 1 else None  # None: infinite, times 0 is 0
     everyone, delta, distances = best_arms(s), gaps(s), [math.inf]
@@ -279,7 +279,7 @@ def constant_regret(s: Line) -> bool:
 
 
 def classes(s: Line, n: float, beta: float, factor: Any = 1, pair: bool = False) -> dict[str, bool]:
-    """Memberships of docs/mathematics.md 4.3, exactly. Arms without A*_i (never removed) pass Omega^opt."""
+    """Memberships of docs/notes/mathematics.md 4.3, exactly. Arms without A*_i (never removed) pass Omega^opt."""
     rest = set(s.arms) - {s.best}
     helpers = {i: (i, s.best) for i in rest} if pair else elimination(s, n, beta).helpers
     ratios = []
@@ -420,7 +420,7 @@ def graves_lai(s: Line, family: str, sigma: float = 0.5, samples: int = 400) -> 
 
 
 def check() -> None:
-    """Print the values of docs/mathematics.md 6 and of I-10, and bounds that add 2#A* instead of sae_tail."""
+    """Print the values of docs/notes/mathematics.md 6 and of I-10, and bounds that add 2#A* instead of sae_tail."""
     near, far = ([0.8, 0.7, 0.6, 0.5], [0.8, 0.7, 0.84, 0.1]), ([0.8, 0.4, 0.6, 0.88], [0.8, 0.92, 0.6, 0.5])  # fmt: skip
     one = (0, 0.33, (0.85, 0.8, 0.6), (0.8, 0.8, 0.8), "left")
     two = (0.33, 0.66, (0.8, 0.2, 0.86), (0.4, 0.2, 0.86), "left")

@@ -209,7 +209,7 @@ def test_a_snapshot_remembers_what_is_certain() -> None:
         (lambda: sb.Guarded(sb.SUCB(SHOP), sb.Certain(sb.SUCB(SHOP))), "^fallback=Certain"),
         (lambda: sb.Agent(sb.SUCB(SHOP)).switch(sb.Certain(sb.SUCB(SHOP))), "Guarded, Certain"),
         (lambda: sb.Certain(sb.SUCB(SHOP), settles="no"), "settles='no': expected True or False"),
-        (lambda: sb.Certain(sb.SUCB(sb.unimodal(4))), "BestArm cannot play on"),
+        (lambda: sb.Certain(sb.SUCB(sb.product([sb.unimodal(11)] * 3))), "BestArm cannot play on"),
         (lambda: sb.Certain(sb.SUCB(SHOP), share=1.5), "share=1.5: expected 0 to 1"),
         (lambda: sb.Certain(sb.SUCB(SHOP), level=0.0), "level=0.0: expected a probability"),
         (

@@ -20,7 +20,7 @@ from structured_bandits.inference.spike_and_slab import (
     draw_place,
     log_rising,
 )
-from structured_bandits.planning.weights import write_weights
+from structured_bandits.inference.weights import write_weights
 from structured_bandits.testing.tapes import play
 
 TABLE = sb.FiniteStructure([[0.8, 0.3, 0.5], [0.2, 0.7, 0.1], [0.1, 0.6, 0.9]])

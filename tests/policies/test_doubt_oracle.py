@@ -1,4 +1,4 @@
-"""ModelTS with trust below 1 plays what docs/mathematics.md 2.18 says; its oracle against integrals."""
+"""ModelTS with trust below 1 plays what docs/notes/mathematics.md 2.18 says; its oracle against integrals."""
 
 from __future__ import annotations
 

@@ -18,13 +18,6 @@ from support.uniform_tapes import DrawTape
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
-from structured_bandits.planning.information_ratio import (
-    NO_ARM,
-    SMALL,
-    Mixture,
-    coin_information,
-    least_ratio,
-)
 from structured_bandits.policies.best_arm_belief import (
     Belief,
     fresh_belief,
@@ -32,6 +25,13 @@ from structured_bandits.policies.best_arm_belief import (
     write_information,
 )
 from structured_bandits.policies.ids import mixture_of
+from structured_bandits.policies.information_ratio import (
+    NO_ARM,
+    SMALL,
+    Mixture,
+    coin_information,
+    least_ratio,
+)
 from structured_bandits.testing.tapes import Played, play, play_in
 
 R = figure1_right()

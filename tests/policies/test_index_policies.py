@@ -22,7 +22,7 @@ from support.play import play
 from support.stretches import Player
 
 import structured_bandits as sb
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocols import Now, Outcome
 
 CASES = 100
 HARD = {"cases": CASES, "ties": 300, "candidates": 5, "one_arm": 8, "scaled": 30, "fractions": 25}

@@ -12,7 +12,7 @@ from oracles import isae as oracle
 from scipy.stats import chisquare
 
 import structured_bandits as sb
-from structured_bandits.planning.confidence import Data
+from structured_bandits.base.confidence import Data
 from structured_bandits.testing.tapes import play, play_in
 
 PULLS = 250
@@ -292,7 +292,7 @@ def test_what_it_refuses() -> None:
     with pytest.raises(sb.ParameterError, match="t0"):
         sb.ISAE(SHOP, t0=0.0)
     with pytest.raises(
-        sb.ParameterError, match=r"ISAE cannot play on .*it plays tables\. Take instead"
+        sb.ParameterError, match=r"ISAE cannot play on .*it plays tables and curves\. Take instead"
     ):
         sb.ISAE(sb.concave(3))
 

@@ -13,7 +13,7 @@ from support.play import play
 from support.twins import as_polytopes
 
 import structured_bandits as sb
-from structured_bandits.planning.intervals import Chernoff, Hoeffding
+from structured_bandits.base.intervals import Chernoff, Hoeffding
 
 SHOP = np.round(np.random.default_rng(11).uniform(0.01, 0.16, (6, 8)), 3)
 

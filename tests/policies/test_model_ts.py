@@ -17,7 +17,7 @@ from support.uniform_tapes import play_tape
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right, random_structure
-from structured_bandits.protocol import Outcome
+from structured_bandits.protocols import Outcome
 
 RIGHT = figure1_right()
 pytestmark = pytest.mark.filterwarnings(

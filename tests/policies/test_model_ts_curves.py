@@ -17,9 +17,9 @@ from structured_bandits.experiments.paper.structures import (
     figure1_right,
     figure1_right_as_curves,
 )
-from structured_bandits.planning import curve_plans
-from structured_bandits.planning.thinning import UNKNOWN
-from structured_bandits.protocol import Outcome
+from structured_bandits.inference.draws import UNKNOWN
+from structured_bandits.lookahead import curve_odds
+from structured_bandits.protocols import Outcome
 
 LEFT = figure1_left()
 
@@ -140,8 +140,8 @@ def test_a_bound_that_is_too_small_is_noticed(
     tapes: list[Tape], monkeypatch: pytest.MonkeyPatch, factor: float
 ) -> None:
     """By 0.2 for the odds at the end, by 0 for all odds but those of now."""
-    real = curve_plans.panel_odds
-    monkeypatch.setattr(curve_plans, "panel_odds", lambda *given: factor * real(*given))
+    real = curve_odds.panel_odds
+    monkeypatch.setattr(curve_odds, "panel_odds", lambda *given: factor * real(*given))
     assert any(
         play_tape(policy, rewards, uniforms, planning=True)[0].arms != arms
         for policy, rewards, uniforms, arms in tapes
@@ -153,14 +153,14 @@ def test_the_odds_at_the_corners_bound_those_inside() -> None:
     rng = np.random.default_rng(10)
     for _ in range(200):
         low, high = np.sort(rng.uniform(0.02, 0.98, (2, 3)), axis=0)
-        panels = curve_plans.Panels(rng.normal(-3.0, 1.0, 3), low, high)
-        own = curve_plans.Own(*(-rng.exponential(0.7, 2)), 0.0)
+        panels = curve_odds.Panels(rng.normal(-3.0, 1.0, 3), low, high)
+        own = curve_odds.Own(*(-rng.exponential(0.7, 2)), 0.0)
         length = int(rng.integers(2, 10))
         misses = int(rng.integers(0, length + 1))
-        bound = curve_plans.panel_odds(panels, 3, own, 1.0, length, misses)
+        bound = curve_odds.panel_odds(panels, 3, own, 1.0, length, misses)
         now = np.exp(panels.logs).sum()
         inside = max(
-            curve_plans.odds_at(panels, 3, own, float(o), float(z))
+            curve_odds.odds_at(panels, 3, own, float(o), float(z))
             for z in range(misses + 1)
             for o in range(length - z + 1)
         )

@@ -1,6 +1,6 @@
 """Broken plans of ModelTS are noticed by the comparison with pull-by-pull play.
 
-Each mutant takes a step of the proof away (docs/planning.md 20); a mutant that nobody notices would mean
+Each mutant takes a step of the proof away (docs/notes/lookahead.md 20); a mutant that nobody notices would mean
 that the comparison does not look where the proof matters. Only the corner of hits *and* misses hardly
 ever matters in play: it counts for models between those of the leader, where Jensen's inequality leaves
 room. That one, with all the others, is noticed by a look at the bound itself.
@@ -19,9 +19,8 @@ from support.model_cases import ModelCase, draw_model_case
 from support.uniform_tapes import play_tape
 
 import structured_bandits as sb
-from structured_bandits.lookahead import model_ts
-from structured_bandits.planning import posterior_plans
-from structured_bandits.planning.thinning import NOT_WAITING, Thinning
+from structured_bandits.lookahead import model_ts, table_odds
+from structured_bandits.lookahead.rejection_skip import NOT_WAITING, Thinning
 
 CASES = 300
 pytestmark = pytest.mark.filterwarnings(
@@ -63,10 +62,10 @@ def bounds_hold() -> bool:
         hit, miss, share = rng.normal(), rng.normal(), rng.uniform(0.3, 0.9)
         length = int(rng.integers(4, 12))
         misses = int(share * length)
-        slopes = posterior_plans.Slopes(np.array([hit]), np.array([miss]), 0.0, 0.0, 0.0)
+        slopes = table_odds.Slopes(np.array([hit]), np.array([miss]), 0.0, 0.0, 0.0)
         belief: Any = SimpleNamespace(logs=np.zeros(1))
-        odds = max(1.0, posterior_plans.heavy_odds(belief, slopes, heavy, length, misses))
-        rise = max(0.0, length * posterior_plans.steepest(hit, miss, share))
+        odds = max(1.0, table_odds.heavy_odds(belief, slopes, heavy, length, misses))
+        rise = max(0.0, length * table_odds.steepest(hit, miss, share))
         for z in range(misses + 1):
             for o in range(length - z + 1):
                 if o * hit + z * miss > min(math.log(odds), rise) + 1e-9:
@@ -119,27 +118,27 @@ def test_what_is_not_broken_is_not_noticed(cases: Any, monkeypatch: pytest.Monke
 def test_a_bound_that_is_too_small(
     cases: Any, monkeypatch: pytest.MonkeyPatch, factor: float
 ) -> None:
-    monkeypatch.setattr(posterior_plans, "margin", lambda length: factor)
+    monkeypatch.setattr(table_odds, "margin", lambda length: factor)
     assert noticed(cases)
 
 
 @pytest.mark.parametrize("corner", CORNERS)
 def test_a_corner_left_out(cases: Any, monkeypatch: pytest.MonkeyPatch, corner: str) -> None:
-    broken = without_corner(posterior_plans.odds_after, CORNERS[corner])
-    monkeypatch.setattr(posterior_plans, "odds_after", broken)
+    broken = without_corner(table_odds.odds_after, CORNERS[corner])
+    monkeypatch.setattr(table_odds, "odds_after", broken)
     assert not bounds_hold()
     assert corner == "hits and misses" or noticed(cases)
 
 
 @pytest.mark.parametrize("slope", SLOPES)
 def test_a_slope_left_out(cases: Any, monkeypatch: pytest.MonkeyPatch, slope: str) -> None:
-    monkeypatch.setattr(posterior_plans, "steepest", SLOPES[slope])
+    monkeypatch.setattr(table_odds, "steepest", SLOPES[slope])
     assert not bounds_hold()
     assert slope == "hits and misses" or noticed(cases)
 
 
 def test_a_leader_that_may_lose_its_lead(cases: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posterior_plans, "MOST_ODDS", 2.0)
+    monkeypatch.setattr(table_odds, "MOST_ODDS", 2.0)
     assert noticed(cases)
 
 

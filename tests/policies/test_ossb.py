@@ -15,14 +15,14 @@ from support.paths import assert_certain
 from support.play import play
 
 import structured_bandits as sb
+from structured_bandits.base.confidence import Data
 from structured_bandits.base.families import kl_bernoulli
 from structured_bandits.experiments.paper.structures import (
     figure1_left,
     figure1_right,
     figure1_right_as_curves,
 )
-from structured_bandits.planning.confidence import Data
-from structured_bandits.policies import solved_guide
+from structured_bandits.policies import ossb_targets as solved_guide
 from structured_bandits.theory.confusing_sets import RegionSet
 from structured_bandits.theory.divergence import Information
 from structured_bandits.theory.truth import truth_of
@@ -49,7 +49,7 @@ def test_planned_play_is_the_oracles() -> None:
 
 
 def by_definition(rewards: np.ndarray, horizon: int, epsilon: float, gamma: float) -> list[int]:
-    """Without a structure: docs/mathematics.md 2.20, pull by pull."""
+    """Without a structure: docs/notes/mathematics.md 2.20, pull by pull."""
     arms = range(len(rewards))
     pulls, sums, explored = [0] * len(rewards), [0.0] * len(rewards), 0
     played: list[int] = []

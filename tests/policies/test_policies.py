@@ -16,8 +16,8 @@ from mpmath import mp, mpf
 from support.play import play
 
 import structured_bandits as sb
+from structured_bandits.base.confidence import width_budget
 from structured_bandits.experiments.paper.structures import figure1_left, figure1_right
-from structured_bandits.planning.confidence import width_budget
 from structured_bandits.policies.asae import period_length
 from structured_bandits.policies.phases import phase_target
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from structured_bandits.service import server as patience
 from structured_bandits.service.http import bodies
-from structured_bandits.service.http import slow_clients as patience
 from structured_bandits.service.running.metrics import (
     ArmReading,
     ExperimentReading,

@@ -18,7 +18,7 @@ from structured_bandits.service.running.metrics import ExperimentReading, Metric
 from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.store.export import COLUMNS
 from structured_bandits.service.store.sqlite import SqliteStore
-from structured_bandits.wire import Ask, NewVersion, Reward
+from structured_bandits.service.wire import Ask, NewVersion, Reward
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docs" / "guides" / "operations.md"

@@ -15,7 +15,7 @@ from support.stretches import Player
 import structured_bandits as sb
 from structured_bandits.lookahead.base import fresh_work
 from structured_bandits.simulation.copies import copied, copy_into, holds_arrays
-from structured_bandits.simulation.desk import Spare
+from structured_bandits.simulation.pending_queue import Spare
 from structured_bandits.testing.tapes import play, play_in, reward_tape
 
 matplotlib.use("Agg")

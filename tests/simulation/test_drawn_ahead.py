@@ -11,8 +11,8 @@ import pytest
 import structured_bandits as sb
 from structured_bandits.inference.misfit.batch import e_values
 from structured_bandits.inference.misfit.build import misfit_test
-from structured_bandits.simulation import cases
-from structured_bandits.simulation.cases import Draw, Drawn, Setting, draw_rng, drawn_together
+from structured_bandits.simulation import run_spec as cases
+from structured_bandits.simulation.run_spec import Draw, Drawn, Setting, draw_rng, drawn_together
 
 SETTING = Setting(("UCB",), 40, 0, np.array([40]), "python", True, True, False, None)
 

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 
 import structured_bandits as sb
 from structured_bandits.base.progress import COMPILING, note_compilation
+from structured_bandits.base.round_robin import first_pulls, write_order
 from structured_bandits.experiments.paper.structures import (
     figure1_left,
     figure1_right,
     random_structure,
 )
-from structured_bandits.planning.round_robin import first_pulls, write_order
 from structured_bandits.simulation import workers
 
 R = figure1_right()

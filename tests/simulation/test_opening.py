@@ -11,7 +11,9 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
-from structured_bandits.simulation import blocks, cases, opening
+from structured_bandits.simulation import batches as blocks
+from structured_bandits.simulation import run_spec as cases
+from structured_bandits.simulation import warmup as opening
 
 R = figure1_right()
 WORLD = sb.Bernoulli(R.means(0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from structured_bandits.simulation.portions import Portions, spread
+from structured_bandits.simulation.workers import Portions, spread
 
 
 def all_blocks(portions: Portions, seconds_a_run: float) -> list[range]:

@@ -17,8 +17,8 @@ from support.play import play
 from support.twins import as_polytopes, by_programs
 
 import structured_bandits as sb
+from structured_bandits.base.confidence import Data
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError
-from structured_bandits.planning.confidence import Data
 from structured_bandits.structures.boxes.distances import BoxDistances
 from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.polyhedral.regions import Region

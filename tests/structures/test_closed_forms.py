@@ -18,7 +18,7 @@ from support.play import play
 from support.twins import by_programs
 
 import structured_bandits as sb
-from structured_bandits.planning.confidence import Box
+from structured_bandits.base.confidence import Box
 from structured_bandits.structures.polyhedral.difference_cells import DifferenceCells
 from structured_bandits.structures.polyhedral.polytope import means_with
 from structured_bandits.structures.polyhedral.product import ProductCells

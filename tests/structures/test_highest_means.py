@@ -9,8 +9,8 @@ import pytest
 from support.cases import draw_case
 
 import structured_bandits as sb
-from structured_bandits.planning.confidence import Box
-from structured_bandits.structures.highest import highest_in_polytopes, highest_means
+from structured_bandits.base.confidence import Box
+from structured_bandits.structures.upper_means import highest_in_polytopes, highest_means
 
 
 def random_box(means: Any, rng: np.random.Generator) -> Box:

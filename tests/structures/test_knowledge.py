@@ -16,7 +16,7 @@ from structured_bandits.structures.polyhedral.product import ProductCells
 
 OUTSIDE = pytest.mark.filterwarnings("ignore::structured_bandits.MeansOutsideUnitIntervalWarning")
 PLACES = np.linspace(0.0, 1.0, 6)
-TENT = 0.8 - 0.8 * np.abs(PLACES - 0.4)  # of docs/mathematics.md 5.5
+TENT = 0.8 - 0.8 * np.abs(PLACES - 0.4)  # of docs/notes/mathematics.md 5.5
 
 
 def holds(structure: Any, means: Any) -> bool:
@@ -123,7 +123,7 @@ def test_which_structures_have_a_closed_form() -> None:
 
 
 def test_unstructured_arms_have_the_textbook_hardness() -> None:
-    """docs/mathematics.md 3.4: half the gap with the best arm's help, 0 alone, the gap if optimistic."""
+    """docs/notes/mathematics.md 3.4: half the gap with the best arm's help, 0 alone, the gap if optimistic."""
     means = [0.3, 0.8, 0.5]
     a = sb.analyse(sb.unstructured(3), means)
     for arm in (0, 2):
@@ -145,7 +145,7 @@ def test_a_known_best_mean_rules_out_confusing_models() -> None:
 
 
 def test_golden_lower_bounds() -> None:
-    """docs/mathematics.md 5.2, 5.5, 5.6, 5.7 with the digits printed there."""
+    """docs/notes/mathematics.md 5.2, 5.5, 5.6, 5.7 with the digits printed there."""
     for structure, constant in (
         (sb.unstructured(6), 8.085379),
         (sb.lipschitz(PLACES, 0.8), 6.520768),
@@ -183,7 +183,7 @@ def test_probabilities_may_be_off_by_rounding() -> None:
 @pytest.mark.parametrize("bounds", [None, (-1.0, 1.0)])
 @OUTSIDE
 def test_the_end_of_optimism(epsilon: float, bounds: Any) -> None:
-    """docs/mathematics.md 5.3: the constant is 8, all of it on an arm that no optimist would play."""
+    """docs/notes/mathematics.md 5.3: the constant is 8, all of it on an arm that no optimist would play."""
     arms = [[1.0, 0.0], [1.0 - epsilon, 2.0 * epsilon], [0.0, 1.0]]
     structure = sb.linear(arms, bounds)
     a = sb.analyse(structure, structure.at([1.0, 0.0]))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from structured_bandits.planning.confidence import Box
+from structured_bandits.base.confidence import Box
 from structured_bandits.structures.finite import inside
 from structured_bandits.structures.finite.cells import FiniteCells
 

@@ -18,7 +18,7 @@ from support.play import play
 from support.twins import by_programs
 
 import structured_bandits as sb
-from structured_bandits.planning.confidence import Box, Data
+from structured_bandits.base.confidence import Box, Data
 
 CASES = 520
 PLAYED = 40

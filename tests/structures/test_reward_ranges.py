@@ -13,7 +13,7 @@ import pytest
 from test_fingerprints import MAKE
 
 import structured_bandits as sb
-from structured_bandits.records import Record
+from structured_bandits.base.records import Record
 
 TABLE = [[8.0, 3.0], [2.0, 7.0]]
 TEN = (0.0, 10.0)

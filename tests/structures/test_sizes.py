@@ -102,7 +102,7 @@ def test_unimodal_1000_is_refused_with_the_reason_and_without_recursion() -> Non
 
 
 def test_as_many_arms_as_a_refusal_names_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("structured_bandits.structures.builders.memory_limits.MOST_NUMBERS", 5000)
+    monkeypatch.setattr("structured_bandits.structures.polyhedral.polytope.MOST_NUMBERS", 5000)
     for build in (
         sb.unimodal,
         lambda arms: sb.known_best_mean(arms, 0.5),

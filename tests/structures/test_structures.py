@@ -18,13 +18,13 @@ from numba import njit
 from support.boxes import best_arms, optimistic_arm
 
 import structured_bandits as sb
+from structured_bandits.base.confidence import Box, Data
 from structured_bandits.experiments.paper.structures import (
     figure1_left,
     figure1_right,
     random_structure,
 )
-from structured_bandits.planning.confidence import Box, Data
-from structured_bandits.structures.curves.envelope import envelope
+from structured_bandits.structures.curves.structure import envelope
 
 RIGHT = figure1_right()
 

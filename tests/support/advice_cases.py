@@ -9,9 +9,8 @@ import numpy as np
 
 import structured_bandits as sb
 from structured_bandits.advice.candidates import BLIND, Candidate
-from structured_bandits.advice.evaluation import Evaluator
+from structured_bandits.advice.evaluation import Evaluator, TimeBudget
 from structured_bandits.advice.options import checked_options
-from structured_bandits.advice.time_budget import TimeBudget
 from structured_bandits.advice.truths import Truths, outsides, truths_of
 from structured_bandits.experiments.paper.structures import (
     figure1_left,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.planning.confidence import Box
+from structured_bandits.base.confidence import Box
 
 
 def best_arms(cells: Any, low: Any, high: Any) -> tuple[bool, list[bool]]:

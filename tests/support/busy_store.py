@@ -19,7 +19,7 @@ from support.first_store import WINDOWED, play_windowed
 from support.owned import NAME, Shop, Time
 from support.told_life import SPEC, play, snapshot
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.contract import Store
 from structured_bandits.service.http.api import application
 from structured_bandits.service.http.endpoints import ENDPOINTS, ONE
@@ -28,7 +28,7 @@ from structured_bandits.service.running.chores import settle
 from structured_bandits.service.running.lifecycle import new_version
 from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.server import pages_of
-from structured_bandits.service.store.archive import archive
+from structured_bandits.service.store.export import archive
 
 LATER = 5_000.0  # seconds after the store was begun at which the service is started again
 PAGES = ("/", f"/experiments/{NAME}", f"/experiments/{NAME}/explore", "/tokens")

@@ -18,7 +18,7 @@ from typing import Any
 from oracles.service_books import UNKNOWN, Book, Books, Judged, Results, Terms
 from support.owned import NAME, Answered, Shop, answered, in_memory
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.contract import all_events
 from structured_bandits.service.experiment.accounting import results_of_log
 from structured_bandits.service.running.chores import settle

@@ -18,7 +18,7 @@ from support.no_leave import hand_over
 from support.owned import Shop, Time
 from support.service_process import SHOP
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.running.lifecycle import new_version
 
 PLANE = 'kind = "linear"\nfeatures = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]\nbounds = [0.0, 1.0]\n'

@@ -22,7 +22,7 @@ from scipy.special import betainc, betaincc, betaincinv, betaln, xlog1py, xlogy
 
 from structured_bandits.lookahead.base import Work, fresh_work
 from structured_bandits.simulation.engine import fresh_table, game_of, play
-from structured_bandits.simulation.game import RunRecord
+from structured_bandits.simulation.run_spec import RunRecord
 from structured_bandits.worlds.tape import Tape
 
 MUCH = 10**12  # a wait that outlasts everything

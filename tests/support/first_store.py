@@ -15,7 +15,7 @@ from typing import Any
 from support.owned import NAME, Shop, in_memory
 from support.told_life import SPEC, play, snapshot
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.running.lifecycle import new_version
 
 DATA = Path(__file__).parents[1] / "service" / "data"

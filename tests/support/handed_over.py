@@ -14,11 +14,10 @@ import numpy as np
 from support.bare_life import BareLife
 from support.owned import Shop
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.experiment.judging import judge
 from structured_bandits.service.rows import CANCEL, EXPIRE, LATE, TELL, Event
-from structured_bandits.service.running.lifecycle import new_version
-from structured_bandits.service.running.restoring import bring_back
+from structured_bandits.service.running.lifecycle import bring_back, new_version
 from structured_bandits.service.store.backups import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
 

@@ -10,8 +10,12 @@ import numpy as np
 
 import structured_bandits as sb
 from structured_bandits.inference.misfit.build import misfit_test
-from structured_bandits.inference.misfit.e_value import fresh_look_memory
-from structured_bandits.inference.misfit.schedule import fresh_watching, look_if_due, settle_pulls
+from structured_bandits.inference.misfit.e_value import (
+    fresh_look_memory,
+    fresh_watching,
+    look_if_due,
+    settle_pulls,
+)
 
 Rng = np.random.Generator
 Draw = Callable[[int, int, Rng], float]  # the sum of some rewards of an arm

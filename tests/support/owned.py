@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.contract import Store
 from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.experiment.replay import LogVerdict, spec_of, verify

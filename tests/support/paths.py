@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from support.stretches import Player
 
-from structured_bandits.planning.streaks import Streak
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.lookahead.streaks import Streak
+from structured_bandits.protocols import Now, Outcome
 
 
 def paths(streak: Streak, rng: np.random.Generator) -> Iterator[list[bool]]:

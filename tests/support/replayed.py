@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 from support.owned import NAME, Shop, in_memory
 
-from structured_bandits import wire
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.policies.base import POLICIES
+from structured_bandits.service import wire
 from structured_bandits.service.contract import all_events
 from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.experiment.saved_state import saved_content

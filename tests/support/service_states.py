@@ -10,7 +10,7 @@ import msgspec
 from structured_bandits.service.refusals import Conflict, NotFound
 from structured_bandits.service.rows import Event
 from structured_bandits.service.running.tokens import Tokens, new_token
-from structured_bandits.wire import (
+from structured_bandits.service.wire import (
     Alarm,
     ArmView,
     BestArmView,

@@ -23,7 +23,7 @@ import psutil
 
 import structured_bandits as sb
 from structured_bandits.experiments.sweeps.grid import SweepGrid, read_grid
-from structured_bandits.experiments.sweeps.play import count_runs, missing_of
+from structured_bandits.experiments.sweeps.sweep import count_runs, missing_of
 
 SOURCES = str(Path(sb.__file__).parents[1])
 PATIENCE = 300.0  # seconds in which something must happen; usually a few are enough

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from structured_bandits.lookahead.base import fresh_work, note, quick_choose, stretch
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.playing import update
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocols import Now, Outcome
 
 
 class Player:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import structured_bandits as sb
-from structured_bandits.planning.confidence import width_budget
+from structured_bandits.base.confidence import width_budget
 from structured_bandits.policies.phases import phase_target
 
 STRUCTURES, RUNS = 50, 200

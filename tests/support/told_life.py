@@ -9,7 +9,7 @@ from typing import Any
 
 from support.owned import NAME, TABLE, Shop
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 
 SPEC: dict[str, Any] = {
     "structure": TABLE,

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from structured_bandits.lookahead import base as lookahead
-from structured_bandits.planning.streaks import Streak
+from structured_bandits.lookahead.streaks import Streak
 from structured_bandits.policies.playing import choose, update
-from structured_bandits.protocol import Choice, Now, Outcome
+from structured_bandits.protocols import Choice, Now, Outcome
 from structured_bandits.testing.tapes import Played, play_in
 from structured_bandits.worlds.tape import Tape
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import structured_bandits as sb
-from structured_bandits.planning.confidence import Box
-from structured_bandits.planning.fits import ModelFit
+from structured_bandits.base.confidence import Box
+from structured_bandits.lookahead.cells import CellsLookahead, base
 from structured_bandits.structures.finite.cells import FiniteCells
+from structured_bandits.structures.model_fit import ModelFit
 
 CheckError = sb.testing.CheckError
 
@@ -271,13 +272,19 @@ class LowestArm(FiniteCells):
 
 
 class StaleChoice(FiniteCells):
-    def choose(self, changed: int, data: Any, level: Any, box: Box, work: Any) -> int:
-        return 0
+    """Its lookahead does not look."""
 
 
 class PromisesTooMuch(FiniteCells):
-    def certain_length(self, arm: int, prospect: Any, data: Any, work: Any) -> int:
-        return int(prospect.limit)
+    """Its lookahead does."""
+
+
+LOOKAHEADS = {
+    StaleChoice: CellsLookahead(choose=lambda cells, changed, data, level, box, work: 0),
+    PromisesTooMuch: CellsLookahead(
+        certain_length=lambda cells, arm, prospect, data, work: prospect.limit
+    ),
+}
 
 
 class MissesAnArm(FiniteCells):
@@ -305,7 +312,11 @@ CELLS: list[tuple[type[FiniteCells], str]] = [
 @pytest.mark.parametrize(
     ("cells", "message"), CELLS, ids=lambda value: getattr(value, "__name__", "")
 )
-def test_broken_cells_are_caught(cells: type[FiniteCells], message: str) -> None:
+def test_broken_cells_are_caught(
+    cells: type[FiniteCells], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if cells in LOOKAHEADS:
+        monkeypatch.setitem(base.CELLS, cells, LOOKAHEADS[cells])
     structure = sb.FiniteStructure(MEANS)
     structure.cells = cells(np.array(MEANS))
     with pytest.raises(CheckError, match=message):

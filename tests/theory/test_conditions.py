@@ -11,7 +11,7 @@ import pytest
 from support.bounds import row
 
 import structured_bandits as sb
-from structured_bandits.display.removals import removals
+from structured_bandits.display.verdicts import removals
 from structured_bandits.experiments.paper.structures import figure1_left
 
 SMALL, LARGE = 10_000, 500_000  # the horizons of the paper's two figures

@@ -291,7 +291,7 @@ def test_theorem_six_holds_on_its_class() -> None:
     [("none", 8.085379), ("Lipschitz", 6.520768), ("unimodal", 4.651749)],
 )
 def test_graves_lai_of_the_binding_models(knowledge: str, constant: float) -> None:
-    """docs/mathematics.md 5.5 and 5.6, as finite structures of the models that bind: arm k lifted to the best mean.
+    """docs/notes/mathematics.md 5.5 and 5.6, as finite structures of the models that bind: arm k lifted to the best mean.
 
     A lift of 1e-9 above it makes arm k best.
     """

@@ -1,4 +1,4 @@
-"""The regret bound of ISAE's threshold rule (docs/mathematics.md 2.22): its value, and where it could fail."""
+"""The regret bound of ISAE's threshold rule (docs/notes/mathematics.md 2.22): its value, and where it could fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is proved of likelihood sets (docs/mathematics.md 4.6), where it could fail."""
+"""What is proved of likelihood sets (docs/notes/mathematics.md 4.6), where it could fail."""
 
 from __future__ import annotations
 

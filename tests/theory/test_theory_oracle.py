@@ -130,7 +130,7 @@ def compare_elimination(
     assert sets.last_phase == expected.last_phase
     assert sets.helpers == expected.helpers
     for before, after in zip(sets.guaranteed, sets.guaranteed[1:], strict=False):
-        assert set(after) <= set(before)  # docs/mathematics.md 4.2
+        assert set(after) <= set(before)  # docs/notes/mathematics.md 4.2
     for phase, kept in enumerate(sets.guaranteed):
         assert analysis.best_arm in kept
         assert set(kept) <= set(sets.active[phase])

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import structured_bandits as sb
-from structured_bandits.protocol import Stop
+from structured_bandits.protocols import Stop
 from structured_bandits.simulation.engine import counts_gains, draw_while_few, drawing_for
 from structured_bandits.worlds.stopped_coins import Coin, binomial, run_scales, stopped_coins
 

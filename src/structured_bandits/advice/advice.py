@@ -8,10 +8,11 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from structured_bandits.advice.candidate_rows import TIED, records_of
+from structured_bandits.advice.candidate_rows import records_of
 from structured_bandits.advice.candidates import BLIND
 from structured_bandits.advice.race import Race
 from structured_bandits.advice.sentences import words_of
+from structured_bandits.display.advice_report import TIED
 from structured_bandits.inference.misfit.report import Misfit
 from structured_bandits.simulation.simulate import versions_of
 from structured_bandits.structures.no_choice import only_best_arm
@@ -48,7 +49,7 @@ class Advice:
 
     def frame(self) -> pandas.DataFrame:
         """Return the table as a data frame; regrets outside the structure have a column each."""
-        from structured_bandits.advice.display import frame_of
+        from structured_bandits.display.advice_report import frame_of
 
         return frame_of(self)
 
@@ -72,12 +73,12 @@ class Advice:
 
     def save_page(self, path: str | os.PathLike[str]) -> None:
         """Write the words, a figure and the table as a web page, one HTML file that needs no network."""
-        from structured_bandits.advice.display import save_page
+        from structured_bandits.display.advice_report import save_page
 
         save_page(self, path)
 
     def __str__(self) -> str:
-        from structured_bandits.advice.display import advice_text
+        from structured_bandits.display.advice_report import advice_text
 
         return advice_text(self)
 
@@ -86,7 +87,7 @@ class Advice:
         return f"Advice({self.name}{ties})"
 
     def _repr_html_(self) -> str:
-        from structured_bandits.advice.display import advice_html
+        from structured_bandits.display.advice_report import advice_html
 
         return advice_html(self)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from structured_bandits.advice.advice import Advice, advice_of
 from structured_bandits.advice.candidates import given_candidates, library_candidates
+from structured_bandits.advice.evaluation import TimeBudget
 from structured_bandits.advice.options import Options, checked_options
 from structured_bandits.advice.race import Race
-from structured_bandits.advice.time_budget import TimeBudget
 from structured_bandits.advice.truths import (
     FromList,
     Truths,
@@ -20,10 +20,9 @@ from structured_bandits.advice.truths import (
 from structured_bandits.agents.results import checked_results
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.misfit.build import misfit_test
-from structured_bandits.inference.misfit.e_value import fresh_look_memory, look_at
+from structured_bandits.inference.misfit.e_value import fresh_look_memory, look_at, watching_of
 from structured_bandits.inference.misfit.report import Misfit, misfit_of
-from structured_bandits.inference.misfit.schedule import watching_of
-from structured_bandits.protocol import Seen
+from structured_bandits.protocols import Seen
 from structured_bandits.structures.base import Structure
 
 REFUTED = "it relies on the structure, which your data refute"

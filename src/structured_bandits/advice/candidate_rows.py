@@ -7,10 +7,17 @@ from typing import Any
 from structured_bandits.advice.candidates import BLIND
 from structured_bandits.advice.estimates import Estimate, mean_of
 from structured_bandits.advice.race import Race
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
+from structured_bandits.display.advice_report import (
+    ADVISED,
+    DROPPED,
+    HOPELESS,
+    REFERENCE,
+    TIED,
+    TOO_SLOW,
+    UNDECIDED,
+)
 
-ADVISED, TIED, REFERENCE = "advised", "not told apart", "reference"
-UNDECIDED, DROPPED, HOPELESS, TOO_SLOW = "undecided", "dropped", "hopeless", "too slow"
 ORDER = (ADVISED, TIED, REFERENCE, UNDECIDED, DROPPED, HOPELESS, TOO_SLOW)
 NOTHING = Estimate(None, None, None)  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structured_bandits.advice.truths import NamedTruth
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.extras import needs
 
 QUANTILE = 0.95

@@ -3,12 +3,15 @@
 Runs come in blocks. Block b of a stage has its own generator, which draws a truth for each run and,
 where that fits into memory, all rewards of all arms: a tape. Every candidate plays the same worlds, so
 that differences between candidates are those of paired runs. Longer games share truths and seeds only.
+
+The seconds that `advise` may play are counted here; compiling is shown and not counted.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from statistics import median
 from typing import Any
 from zlib import crc32
@@ -17,18 +20,70 @@ import numpy as np
 
 from structured_bandits.advice.candidates import Candidate
 from structured_bandits.advice.options import Options
-from structured_bandits.advice.time_budget import TimeBudget
-from structured_bandits.arrays import Floats
-from structured_bandits.protocol import WorldLike
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.progress import progress_bar
+from structured_bandits.protocols import WorldLike
 from structured_bandits.simulation import engine as python_engine
-from structured_bandits.simulation.blocks import needs_python, play_block
-from structured_bandits.simulation.cases import Listed, Setting
-from structured_bandits.simulation.game import RunRecord
+from structured_bandits.simulation.batches import needs_python, play_block
 from structured_bandits.simulation.generator import start_of_run
+from structured_bandits.simulation.run_spec import Listed, RunRecord, Setting
 from structured_bandits.simulation.workers import core_count, run_blocks
 from structured_bandits.worlds.bernoulli import Bernoulli
 from structured_bandits.worlds.gaussian import Gaussian
 from structured_bandits.worlds.tape import Tape
+
+
+class TimeBudget:
+    """Seconds used so far out of those allowed, with a bar that shows them."""
+
+    def __init__(self, seconds: float, progress: bool | None) -> None:
+        self.seconds = seconds
+        self.compiling = 0.0  # seconds that were not counted
+        self._begin = time.perf_counter()
+        self._bar: Any = progress_bar(
+            "sb.advise",
+            progress,
+            total=round(seconds),
+            delay=0.0,
+            desc="preparing: ",  # as set_description writes it
+            bar_format="{desc}{percentage:3.0f} % of {total} s |{bar}|",
+        )
+        self._shown = 0.0
+
+    @property
+    def used(self) -> float:
+        """The seconds of playing so far."""
+        return time.perf_counter() - self._begin - self.compiling
+
+    def left(self, share: float = 1.0) -> float:
+        """Return the seconds until this share of them is used."""
+        return share * self.seconds - self.used
+
+    def say(self, text: str) -> None:
+        """Show what is being done."""
+        reached = min(self.used, self.seconds)
+        self._bar.set_description(text, refresh=False)
+        self._bar.update(reached - self._shown)
+        self._bar.refresh()
+        self._shown = reached
+
+    @contextmanager
+    def compiled(self, name: str) -> Iterator[None]:
+        """Do not count what happens inside."""
+        self.say(f"compiling {name}")
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.compiling += time.perf_counter() - begin
+
+    def __enter__(self) -> TimeBudget:
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._bar.__exit__(*error)
+
 
 LARGEST_BLOCK = 32  # runs
 SMALLEST_BLOCK = 4

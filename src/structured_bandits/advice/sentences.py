@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from structured_bandits.advice.candidate_rows import ADVISED, TIED
 from structured_bandits.advice.options import Options
 from structured_bandits.advice.standings import FAILS, SURVIVES
 from structured_bandits.advice.truths import BEST_IS_BAD, WORST_IS_BEST
 from structured_bandits.base.text_tables import listed, rounded
+from structured_bandits.display.advice_report import ADVISED, TIED, needs_no_policy
 from structured_bandits.structures.no_choice import no_choice, only_best_arm
 
 Row = dict[str, Any]
@@ -40,14 +40,6 @@ def words_of(table: list[Row], blind: str, options: Options) -> str:
         names = listed([chosen["policy"], *ties])
         sentences.append(f"The runs do not show which of these {count} is best: {names}.")
     return " ".join(sentences)
-
-
-def needs_no_policy(chosen: Row, only: str | None) -> bool:
-    """Return whether one arm is best in every model, and the advised policy pulls no other there.
-
-    Then its regret of 0 follows from the structure, and says nothing about the policy.
-    """
-    return only is not None and chosen["mean"] == 0.0
 
 
 def _price_of_doubt(

@@ -19,7 +19,7 @@ import numpy as np
 
 from structured_bandits.advice.candidates import BLIND
 from structured_bandits.advice.estimates import end_of_mean
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 
 LOOKS = 8  # two of the pilot, six of the race: 64, 128, …, 2,048 runs
 TOLERATED = 2.0  # times the blind reference's regret: what is more than that fails

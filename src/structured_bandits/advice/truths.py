@@ -9,15 +9,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from structured_bandits.advice.hit_and_run import Walk, started_walk
 from structured_bandits.advice.options import Options
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.text_tables import number
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.hit_and_run import Walk, started_walk
 from structured_bandits.inference.likelihood import evidence_of
+from structured_bandits.inference.priors import line_weights
 from structured_bandits.policies.base import checked_rewards
-from structured_bandits.policies.posteriors import line_weights
-from structured_bandits.protocol import Seen
+from structured_bandits.protocols import Seen
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import ModelLines
 from structured_bandits.structures.reward_ranges import Rewards

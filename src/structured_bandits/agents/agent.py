@@ -3,10 +3,10 @@
 The agent follows the policy's plans, so it plays exactly what the simulation would play on the same
 rewards, and it never imports Numba. Rewards may come late, out of order or not at all.
 
-An agent is a function of its events (asked, told, cancelled, expired, learned, parked). It plans when it
-is made and inside these events, never when it is read, and a plan follows from what was learned: scratch
-memory that could decide it is cleared first. So reading an agent, or saving and restoring it, changes no
-later decision.
+An agent is a function of its events (asked, told, cancelled, expired, learned, parked). It plans when
+it is made and inside these events, never when it is read, and a plan follows from what was learned:
+scratch memory that could decide it is cleared first. So reading an agent, or saving and restoring it,
+changes no later decision.
 """
 
 from __future__ import annotations
@@ -19,20 +19,14 @@ from zlib import crc32
 
 import numpy as np
 
-from structured_bandits.agents.ahead import (
-    LookAhead,
-    assumed_results,
-    chance_of,
-    look_ahead,
-    note_away,
-    plan_ahead,
-)
-from structured_bandits.agents.available import allowed_arms
-from structured_bandits.agents.bounds import open_box, shown_intervals
-from structured_bandits.agents.in_order import WaitingResults
+from structured_bandits.agents.availability import allowed_arms, optimistic_arm
+from structured_bandits.agents.evidence_monitor import EvidenceMonitor
+from structured_bandits.agents.intervals import open_box, shown_intervals
 from structured_bandits.agents.learned import copied_state
 from structured_bandits.agents.likely import likely_models, rewards_of
 from structured_bandits.agents.logs import Learned, read_log
+from structured_bandits.agents.misfit_monitor import Suspicion
+from structured_bandits.agents.ordered_results import WaitingResults
 from structured_bandits.agents.pending import (
     EXTRA,
     FORCED,
@@ -42,10 +36,7 @@ from structured_bandits.agents.pending import (
     Pending,
     PendingDecisions,
 )
-from structured_bandits.agents.restricted import optimistic_arm
-from structured_bandits.agents.results import check_total, checked_results, checked_reward
-from structured_bandits.agents.saved import read_snapshot
-from structured_bandits.agents.serving import (
+from structured_bandits.agents.plan_order import (
     NO_ARM,
     NOTHING_WANTED,
     ORDERS,
@@ -54,12 +45,21 @@ from structured_bandits.agents.serving import (
     next_pull,
     with_propensity,
 )
-from structured_bandits.agents.snapshot import from_snapshot, to_snapshot
-from structured_bandits.agents.suspicion import Suspicion
+from structured_bandits.agents.results import check_total, checked_results, checked_reward
+from structured_bandits.agents.snapshot import from_snapshot, read_snapshot, to_snapshot
+from structured_bandits.agents.speculative_plan import (
+    LookAhead,
+    assumed_results,
+    chance_of,
+    look_ahead,
+    note_away,
+    plan_ahead,
+)
 from structured_bandits.agents.transaction import arrays_of, atomic
 from structured_bandits.agents.view import describe
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.base.checks import checked_count, checked_word
+from structured_bandits.base.confidence import Data
 from structured_bandits.base.writing import write_whole
 from structured_bandits.errors import (
     DecisionError,
@@ -69,15 +69,14 @@ from structured_bandits.errors import (
     RewardError,
     warn_user,
 )
-from structured_bandits.inference.certificate import Certificate, certificate_of
+from structured_bandits.inference.certificate import Certificate
+from structured_bandits.inference.misfit.e_value import watching_of
 from structured_bandits.inference.misfit.report import Misfit
-from structured_bandits.inference.misfit.schedule import watching_of
-from structured_bandits.planning.confidence import Data
-from structured_bandits.policies.form import check_plan, check_policy
 from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.policies.playing import chooses, expect, moment_of, observe, plan, update
-from structured_bandits.protocol import Now, Outcome, PolicyLike, Seen
+from structured_bandits.policies.validation import check_plan, check_policy
+from structured_bandits.protocols import Now, Outcome, PolicyLike, Seen
 from structured_bandits.structures.base import counting, index_of
 
 SPAWN_KEY = (crc32(b"agent"),)  # of an agent's stream of random numbers
@@ -130,7 +129,7 @@ class Agent:
     simulation. "drawn": each pull that the plan still wants is equally likely to be the next, so that
     nothing else that changes over the day can be mistaken for an effect of the arm, and each decision
     says how probable it was. The plan ends with the same numbers of pulls; that regret is constant
-    (docs/mathematics.md) is proved for arms that take turns.
+    (docs/notes/mathematics.md) is proved for arms that take turns.
 
     A policy that draws, and the order "drawn", take their random numbers from the stream of
     SeedSequence(seed, spawn_key=(crc32(b"agent"),)). So a world of your own may use the same seed:
@@ -172,6 +171,7 @@ class Agent:
         self._seen = _no_results(n_arms)  # all of them
         self._settled = _no_results(n_arms)  # those that came before the oldest one still out
         self._suspicion = Suspicion(policy, watching_of(self._settled))
+        self._evidence = EvidenceMonitor(policy, self._settled)
         self._one = _no_results(n_arms)  # memory for a single one
         self._quota = np.zeros(n_arms, np.int64)  # the plan
         self._told = np.zeros(n_arms, np.int64)  # rewards that the plan has brought, by arm
@@ -196,6 +196,7 @@ class Agent:
         watching = self._suspicion.watching
         self._own_arrays = [*self._seen, *self._settled, watching.times, watching.largest]
         self._own_arrays += [self._quota, self._told, self._handed, self._parked]
+        self._own_arrays += self._evidence.arrays()
 
     def _set_state(self, state: Any) -> None:
         self._state = state
@@ -523,8 +524,8 @@ class Agent:
 
         It contains an e-value, which you may look at as often as you like. Rewards are counted in the
         order in which their pulls were asked for, up to the oldest that is still out
-        (docs/mathematics.md 7). None if the policy has no structure, or one that is too large to be
-        tested again and again.
+        (docs/notes/mathematics.md 7). None if the policy has no structure, or one that is too large to
+        be tested again and again.
         """
         return self._suspicion.misfit()
 
@@ -544,12 +545,7 @@ class Agent:
         If one of the models is right: 'tea' is best, with an error of at most 0.00021.
         By the rewards of the arms alone: 'tea' is best, but that is not certain yet.
         """
-        rewards = rewards_of(self.policy)
-        if rewards is None or getattr(self.policy, "adapts", False):
-            return None
-        structure = getattr(self.policy, "structure", None)
-        prior = getattr(self.policy, "model_prior", None)
-        return certificate_of(structure, self._names, rewards, _known(self._settled), prior)
+        return self._evidence.certificate(self._names)
 
     @property
     def settled_arm(self) -> SettledArm | None:
@@ -998,6 +994,7 @@ class Agent:
             self._overturned |= self._hand_over(policy.settle, arm, reward)
         self._settled.squares[arm] += reward * reward
         self._suspicion.settle(arm, reward)
+        self._evidence.look()
 
     def _settle_many(self, seen: Seen) -> None:
         """Take note of results that count together."""
@@ -1006,6 +1003,7 @@ class Agent:
             self._overturned |= bool(policy.settle(self._state, seen))
         np.add(self._settled.squares, seen.squares, out=self._settled.squares)
         self._suspicion.settle_many(seen)
+        self._evidence.look()
 
     def _forget(self, pending: Pending) -> None:
         """Take a decision from those that are out."""

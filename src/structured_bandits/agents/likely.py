@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.confidence import Data
+from structured_bandits.inference.curve_posterior import Line, log_likelihood, slope_at
 from structured_bandits.inference.likelihood import evidence_of
+from structured_bandits.inference.lines import floor_parts, shares_of, whole_parts
 from structured_bandits.inference.priors import checked_prior
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.curve_posterior import Line, log_likelihood, slope_at
-from structured_bandits.planning.posterior import reward_counts
-from structured_bandits.policies.posteriors import floor_parts, shares_of, whole_parts
+from structured_bandits.inference.table_posterior import reward_counts
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.curves.cells import between
 from structured_bandits.structures.curves.structure import CurveStructure

@@ -1,8 +1,9 @@
 """Rewards that were logged elsewhere, by the names of arms: a data frame or a CSV file.
 
 A log has one row for each pull (columns arm and reward), or sums: arm, pulls, sum and, if they are
-known, squares, the sum of the squared rewards. Rows of one arm add up, such as one for each day. Columns
-are found whatever their case, other columns are left alone. A log is read as a whole or refused.
+known, squares, the sum of the squared rewards. Rows of one arm add up, such as one for each day.
+Columns are found whatever their case, other columns are left alone. A log is read as a whole or
+refused.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from structured_bandits.agents.results import (
     check_sum,
     checked_reward,
 )
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_count, checked_number
 from structured_bandits.errors import FileFormatError, ParameterError, RewardError
-from structured_bandits.protocol import Outcome
+from structured_bandits.protocols import Outcome
 from structured_bandits.structures.base import shortened
 from structured_bandits.structures.files.csv import check_commas, is_number, read_lines
 

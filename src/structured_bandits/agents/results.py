@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.errors import RewardError
 from structured_bandits.policies.phases import MOST_PULLS
-from structured_bandits.protocol import Outcome, Seen
+from structured_bandits.protocols import Outcome, Seen
 
 LARGEST_REWARD = 1e150  # its square is a finite number
 SLACK = 1e-9  # relatively: rewards are rounded

@@ -12,27 +12,30 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structured_bandits.agents.ahead import LookAhead
-from structured_bandits.agents.columns import packed, unpacked
-from structured_bandits.agents.in_order import WaitingResults
+from structured_bandits.agents.evidence_monitor import EvidenceMonitor
 from structured_bandits.agents.learned import learned_arrays, names_learned
-from structured_bandits.agents.pending import PLAN, REASONS
+from structured_bandits.agents.older_snapshots import from_first, from_second
+from structured_bandits.agents.ordered_results import WaitingResults
+from structured_bandits.agents.pending import PLAN, REASONS, packed, unpacked
+from structured_bandits.agents.plan_order import ORDERS
 from structured_bandits.agents.results import check_squares, checked_results, checked_reward
-from structured_bandits.agents.serving import ORDERS
-from structured_bandits.agents.snapshot_1 import from_first
-from structured_bandits.agents.snapshot_2 import from_second
-from structured_bandits.arrays import Ints
+from structured_bandits.agents.speculative_plan import LookAhead
+from structured_bandits.base.arrays import Ints
 from structured_bandits.errors import FileFormatError, RewardError
+from structured_bandits.inference.evidence import check_prequential
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.policies.phases import MOST_PULLS
-from structured_bandits.protocol import Seen
+from structured_bandits.protocols import Seen
 
 if TYPE_CHECKING:
     from structured_bandits.agents.agent import Agent
+
 
 VERSION = 3
 MARK = "structured_bandits_agent"
@@ -53,6 +56,7 @@ def to_snapshot(agent: Agent) -> str:
         "settled": {name: _plain(values) for name, values in agent._settled._asdict().items()},
         "untested": _untested(agent),
         "largest_log_e": _plain(agent._suspicion.watching.largest),
+        "evidence": _packed_evidence(agent._evidence),
         "state": {
             name: _plain(values)
             for name, values in learned_arrays(agent.policy, agent._state)
@@ -86,6 +90,12 @@ def _untested(agent: Agent) -> list[int]:
     return untested
 
 
+def _packed_evidence(evidence: EvidenceMonitor) -> dict[str, Any] | None:
+    if not evidence.predicts:
+        return None
+    return {name: _plain(values) for name, values in evidence.memory._asdict().items()}
+
+
 def _packed_waiting(waiting: WaitingResults) -> dict[str, Any]:
     ids, arms, rewards = waiting.columns()
     together = [
@@ -111,6 +121,7 @@ def from_snapshot(agent: Agent, text: str) -> None:
         untested = content.get("untested", [0] * len(agent._quota))  # 0.2.0 wrote none at first
         _restore_settled(agent, content["settled"], content["waiting"], untested)
         _restore_suspicion(agent, content["largest_log_e"])
+        _restore_evidence(agent, content.get("evidence"))  # 0.2.0 wrote none at first
         _restore_parked(agent, content["parked"])
         _restore_plan(agent, content["plan"])
         _restore_ahead(agent, content["ahead"])
@@ -316,6 +327,16 @@ def _restore_suspicion(agent: Agent, saved: Any) -> None:
     agent._suspicion.restore(float(largest))
 
 
+def _restore_evidence(agent: Agent, saved: dict[str, Any] | None) -> None:
+    """Restore what a numerator of predictions has to remember, see `inference.evidence`."""
+    if saved is None or not agent._evidence.predicts:
+        return
+    memory = agent._evidence.memory
+    for name, values in memory._asdict().items():
+        values[...] = _array(f"evidence.{name}", saved[name], values)
+    check_prequential(memory, agent._settled.pulls)
+
+
 def _restore_settled(
     agent: Agent, sums: dict[str, Any], waiting: dict[str, Any], untested: Any
 ) -> None:
@@ -456,3 +477,16 @@ def _wholes(name: str, values: Any) -> list[int]:
     if not isinstance(values, list) or not set(map(type, values)) <= {int}:
         raise ValueError(f"decisions: {name} are no whole numbers")
     return values
+
+
+def read_snapshot(path: str | os.PathLike[str]) -> str:
+    """Return the snapshot in a file; raise if it is none. Errors of the system are left as they are."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    if f'"{MARK}"' not in text:
+        raise FileFormatError(
+            f"{path}: not a snapshot of an agent; expected a file that agent.save(path) has written"
+        )
+    return text

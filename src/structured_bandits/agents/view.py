@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.agents.bounds import MISS, own_widths
+from structured_bandits.agents.intervals import MISS, own_widths
 from structured_bandits.agents.words import chance, counted, cut, fitting_words, likely_words
 from structured_bandits.base.text_tables import interval, number, printable, table_html, table_text
 from structured_bandits.policies.best_arm import BestArm

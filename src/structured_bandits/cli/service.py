@@ -242,7 +242,7 @@ def restore(source: Path, store: str) -> None:
     Each experiment begins a new version with all rewards of the backup, so that decisions which were
     handed out after it are never confused with new ones.
     """
-    from structured_bandits.service.running.restoring import bring_back
+    from structured_bandits.service.running.lifecycle import bring_back
 
     for line in bring_back(source, Path(store)):
         click.echo(line)
@@ -269,7 +269,7 @@ def export(target: Path, names: tuple[str, ...], store: str) -> None:
 @STORE
 def archive(folder: Path, store: str) -> None:
     """Move the logs of closed versions out of the store, into Parquet files in FOLDER."""
-    from structured_bandits.service.store.archive import archive as move
+    from structured_bandits.service.store.export import archive as move
 
     with _owned(store, "End it first, and start it again afterwards.") as registry:
         made = move(registry.store, folder)

@@ -14,7 +14,7 @@ from structured_bandits.base.text_tables import (
     rewards_text,
     table_text,
 )
-from structured_bandits.protocol import PolicyLike
+from structured_bandits.protocols import PolicyLike
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
 from structured_bandits.structures.no_choice import no_choice
@@ -42,7 +42,8 @@ with ≥ says that the regret of every policy that does well in all models is at
 the long run; at this number of pulls it may be smaller. (Only Theorem 6 speaks of this number of pulls.
 It is about policies that converge super-fast, as the paper calls it.)
 - value: the bound with the right constants.
-- printed: what the paper prints, where an erratum corrects it (docs/errata.md explains each erratum).
+- printed: what the paper prints, where an erratum corrects it (docs/notes/errata.md explains each
+erratum).
 - holds: whether the conditions of the theorem are met."""
 
 

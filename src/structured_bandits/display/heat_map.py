@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.extras import needs
 from structured_bandits.display import styles
 from structured_bandits.display.axes import lay_out
 from structured_bandits.display.labels import all_named, name_ticks, named, text_size
 from structured_bandits.display.legends import legend_below
-from structured_bandits.display.removals import Removal
 from structured_bandits.display.styles import SCREEN
+from structured_bandits.display.verdicts import Removal
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.theory.analysis import Analysis
 

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.base.extras import needs
 from structured_bandits.display import styles
 from structured_bandits.display.axes import fresh_axes
-from structured_bandits.display.labels import NUMBERS, legend_label, plain_all, text_size
+from structured_bandits.display.labels import (
+    NUMBERS,
+    label_line_ends,
+    legend_label,
+    plain_all,
+    points,
+    remove_line_ends,
+    text_size,
+)
 from structured_bandits.display.legends import legend_below, legend_height
-from structured_bandits.display.line_ends import label_line_ends, points, remove_line_ends
 from structured_bandits.display.styles import Style, checked_style, set_letters
 from structured_bandits.errors import ParameterError
 from structured_bandits.simulation.result import Result, mean_interval

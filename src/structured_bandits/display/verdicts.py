@@ -1,4 +1,4 @@
-"""Plain records for pages: claims with their verdicts, and what each figure shows."""
+"""Plain records for pages and pictures: verdicts, what each figure shows, gaps that remove arms."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.text_tables import paragraph, table_text
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import Structure
+from structured_bandits.theory.analysis import Analysis
 
 HOLDS, FAILS, SAME = "holds", "does not hold", "no difference"
 OPEN = "open"  # more runs will decide it
@@ -123,3 +124,25 @@ class Shown:
     beta: float  # the margin at which the gaps of a structure remove arms
     experiment: str = ""  # figures of the same experiment stand side by side
     preset: str = ""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """How an arm is removed: on `model`, its hardest one, arm `told_by` differs by `gap`."""
+
+    arm: int
+    model: Any
+    told_by: int
+    gap: float
+
+
+def removals(
+    analysis: Analysis, horizon: int, beta: float = 1.0, largest_gap: float | None = None
+) -> list[Removal]:
+    """Return the gap that removes each arm, using the arms that SAE is sure to play until then."""
+    found = []
+    for arm, helpers in sorted(analysis.elimination(horizon, beta, largest_gap).helpers.items()):
+        hardest = analysis.hardest(arm, helpers)
+        if hardest.told_by is not None:
+            found.append(Removal(arm, hardest.model, hardest.told_by, hardest.gap))
+    return found

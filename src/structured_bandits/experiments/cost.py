@@ -7,7 +7,7 @@ from typing import Any
 from structured_bandits.errors import ParameterError
 from structured_bandits.experiments.policies import keys_of, library_policy
 from structured_bandits.policies.base import POLICIES
-from structured_bandits.protocol import PolicyLike
+from structured_bandits.protocols import PolicyLike
 from structured_bandits.simulation.result import Result
 from structured_bandits.simulation.simulate import simulate
 from structured_bandits.structures.base import Structure

@@ -1,12 +1,12 @@
 """A sequential test that one mean is below another: it may be looked at after any number of runs.
 
-Each run gives two numbers, `one` and `two`, between 0 and bounds that are known beforehand: regret
-lies between 0 and horizon times the largest gap. We bet against the statement that the mean of
-x = one - two is 0 or more. Who starts with 1 and stakes the share b of it on every run has
-prod_i (1 - b x_i / most) after the runs, where `most` bounds x from above, so that not all is ever lost.
-If the statement is true, no such wealth is expected to grow, nor is the average over several shares.
-By Ville's inequality it then reaches 1/a, at any time, with probability at most a, whatever the
-distribution within the bounds: no normal law and no estimated variance is needed.
+Each run gives two numbers, `one` and `two`, between 0 and bounds that are known beforehand: regret lies
+between 0 and horizon times the largest gap. We bet against the statement that the mean of x = one - two
+is 0 or more. Who starts with 1 and stakes the share b of it on every run has prod_i (1 - b x_i / most)
+after the runs, where `most` bounds x from above, so that not all is ever lost. If the statement is
+true, no such wealth is expected to grow, nor is the average over several shares. By Ville's inequality
+it then reaches 1/a, at any time, with probability at most a, whatever the distribution within the
+bounds: no normal law and no estimated variance is needed.
 
 The price is that rare runs of the largest regret have to be ruled out, which takes about
 log(1/a) · most / difference runs. Where a difference is too small for the runs that we are ready to
@@ -22,7 +22,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.display.verdicts import CAPPED, FAILS, HOLDS, OPEN, SAME, Verdict
 
 ERROR = 1e-4  # the probability that a verdict is wrong, at most

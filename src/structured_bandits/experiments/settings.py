@@ -26,8 +26,14 @@ from structured_bandits.errors import (
     ParameterError,
     StructuredBanditsError,
 )
-from structured_bandits.experiments.own_policies import checked_name, errors_of_code, load_code
-from structured_bandits.experiments.policies import build_policy, keys_of, own_code
+from structured_bandits.experiments.policies import (
+    build_policy,
+    checked_name,
+    errors_of_code,
+    keys_of,
+    load_code,
+    own_code,
+)
 from structured_bandits.experiments.worlds import (
     Delays,
     NamedStructures,
@@ -37,7 +43,7 @@ from structured_bandits.experiments.worlds import (
     read_rewards,
 )
 from structured_bandits.policies.base import POLICIES
-from structured_bandits.protocol import PolicyLike
+from structured_bandits.protocols import PolicyLike
 from structured_bandits.simulation.compatibility import check_together
 from structured_bandits.worlds.gaussian import Gaussian
 

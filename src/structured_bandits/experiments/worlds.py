@@ -13,7 +13,7 @@ import numpy as np
 from structured_bandits.base.checks import checked_above
 from structured_bandits.base.input_files import check_keys, short_name
 from structured_bandits.errors import FileFormatError
-from structured_bandits.protocol import WorldLike
+from structured_bandits.protocols import WorldLike
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.boxes.structure import BoxStructure
 from structured_bandits.structures.files.load import reader

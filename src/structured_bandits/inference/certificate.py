@@ -1,14 +1,15 @@
 """Which arm is best, and how sure: from settled rewards, at any time, for any policy.
 
-*Given that one of the models is right*: b is the best arm of the likeliest model, and the error is
-e^-min(log N - L_g) over the models g in which b is not best, with N the mean of the likelihoods L by the
-prior. *Without the structure*: b is the arm with the highest mean; for each other arm j the evidence is
+*Given that one of the models is right*: b is the best arm of the likeliest model, and the error follows
+from the evidence on the structure (`evidence`). *Without the structure*: b is the arm with the highest
+mean; for each other arm j the evidence is
 
     M_b M_j / ((K - 1) sup of the likelihood of both arms over means with that of j >= that of b),
 
 where M is the mixture of an arm's likelihoods over all means (Krichevsky and Trofimov; of Gaussian
 rewards over Normal(0, sigma^2)), and the error is one over the least. Both are anytime: the probability
-that a wrong arm is ever named with an error of at most delta is at most delta (docs/mathematics.md 8.1).
+that a wrong arm is ever named with an error of at most delta is at most delta
+(docs/notes/mathematics.md 8.1).
 """
 
 from __future__ import annotations
@@ -19,18 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.inference.likelihood_sets import likelihood_sets
-from structured_bandits.inference.likelihood_sets import log_mixture as log_mixture_of_models
+from structured_bandits.base.confidence import Data
+from structured_bandits.inference.evidence import Evidence, pair_evidence
 from structured_bandits.inference.misfit.reward_likelihood import (
-    RewardScale,
-    log_likelihood,
-    log_mixture,
-    reward_counts,
     reward_scale,
 )
-from structured_bandits.inference.priors import checked_prior
-from structured_bandits.planning.confidence import Data
-from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.reward_ranges import Rewards
 
 
@@ -45,10 +39,11 @@ class Named(NamedTuple):
 class Certificate(NamedTuple):
     """Which arm is best, and how sure, after the rewards that are settled.
 
-    `given_models` supposes that one of the models of a table is right; it is None for other structures
-    and without one. `from_arms` supposes nothing but that each arm keeps its mean. Each `error` is an
-    anytime p-value: however often you look, the probability that it is ever at most x for an arm that is
-    not best is at most x. They are two tests: choose which one counts before you look.
+    `given_models` supposes that one of the models of the structure is right; it is None without a
+    structure, and with one of too many pieces to be looked at. `from_arms` supposes nothing but that
+    each arm keeps its mean. Each `error` is an anytime p-value: however often you look, the probability
+    that it is ever at most x for an arm that is not best is at most x. They are two tests: choose which
+    one counts before you look.
     """
 
     given_models: Named | None
@@ -84,47 +79,20 @@ def error_text(error: float) -> str:
 
 
 def certificate_of(
-    structure: Any, names: Sequence[str], rewards: Rewards, data: Data, prior: Any
+    evidence: Evidence | None, memory: Any, names: Sequence[str], rewards: Rewards, data: Data
 ) -> Certificate:
-    """Return the certificate of settled results; the prior is that of a table, by default its own."""
-    table = None
-    if isinstance(structure, FiniteStructure):
-        means = structure.cells.table
-        log_prior = checked_prior(structure.prior if prior is None else prior, len(means))
-        arm, error = best_given_models(means, log_prior, rewards, data)
-        table = Named(arm, names[arm], error)
+    """Return the certificate of settled results; `memory` is that of the evidence on the structure."""
+    given = None
+    if evidence is not None:
+        best = evidence.best(memory, data)
+        given = Named(best.arm, names[best.arm], best.error)
     arm, error = best_from_arms(rewards, data)
-    return Certificate(table, Named(arm, names[arm], error), int(data.pulls.sum()))
-
-
-def best_given_models(
-    table: Any, log_prior: Any, rewards: Rewards, data: Data
-) -> tuple[int, float]:
-    """Return the best arm of the likeliest model, and the error if one of the models is right."""
-    sets = likelihood_sets(table, log_prior, rewards)
-    told = ~sets.silent & (data.pulls > 0)
-    counts = np.array(
-        [reward_counts(sets.scale, *each) for each in zip(data.pulls, data.sums, strict=True)]
-    )
-    logs = np.zeros(len(table))
-    for part, evidence in zip(counts.T, (sets.first, sets.second), strict=True):
-        said = told & (part != 0.0)  # what was never seen excludes no model
-        logs += part[said] @ evidence[said]
-    total = log_mixture_of_models(sets, logs)
-    arm = int(sets.best[logs.argmax()])
-    rivals = logs[table.max(axis=1) > table[:, arm]]
-    if not len(rivals):
-        return arm, 0.0
-    if total == -math.inf:  # rewards that are impossible in all models
-        return arm, 1.0
-    return arm, math.exp(min(0.0, float(rivals.max()) - total))
+    return Certificate(given, Named(arm, names[arm], error), int(data.pulls.sum()))
 
 
 def best_from_arms(rewards: Rewards, data: Data) -> tuple[int, float]:
     """Return the arm with the highest mean, and the error whatever the means are."""
-    around_zero = np.zeros(
-        (len(data.pulls), 2)
-    )  # where the means of Gaussian rewards are looked for
+    around_zero = np.zeros((len(data.pulls), 2))  # where means of Gaussian rewards are looked for
     scale = reward_scale(rewards.bottom, rewards.top, rewards.sigma, lambda: around_zero)
     means = np.divide(
         data.sums, data.pulls, out=np.full(len(data.pulls), -math.inf), where=data.pulls > 0
@@ -135,24 +103,3 @@ def best_from_arms(rewards: Rewards, data: Data) -> tuple[int, float]:
         return best, 0.0
     least = min(pair_evidence(scale, data, best, other) for other in others)
     return best, math.exp(min(0.0, math.log(len(others)) - least))
-
-
-def pair_evidence(scale: RewardScale, data: Data, arm: int, other: int) -> float:
-    """Return the log-evidence that an arm has a higher mean than another one."""
-    evidence, counts = 0.0, []
-    for each in (arm, other):
-        first, second = reward_counts(scale, data.pulls[each], data.sums[each])
-        evidence += log_mixture(scale, each, first, second)
-        counts.append((first, second))
-    pulls = data.pulls[arm] + data.pulls[other]
-    if not pulls:
-        return 0.0
-    pooled = float(data.sums[arm] + data.sums[other]) / float(pulls)
-    means = [pooled, pooled]
-    shares = [data.sums[each] / max(data.pulls[each], 1) for each in (arm, other)]
-    if data.pulls[other] and data.pulls[arm] and shares[1] >= shares[0]:
-        means = shares
-    return evidence - sum(
-        log_likelihood(scale, float(mean), *count)
-        for mean, count in zip(means, counts, strict=True)
-    )

@@ -16,33 +16,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats
-from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Data
-from structured_bandits.records import Record
+from structured_bandits.base.arrays import Flags, Floats
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data
+from structured_bandits.base.records import Record
 from structured_bandits.structures.reward_ranges import Rewards
 
 FLOOR = 1e-6  # a model that calls an outcome impossible is taken to give it this probability
 
 
-class Evidence(NamedTuple):
+class Increments(NamedTuple):
     """What a reward, and what a pull, adds to the log-likelihood of each model (models x arms)."""
 
     per_reward: Floats
     per_pull: Floats
 
 
-def evidence_of(table: Floats, rewards: Rewards) -> Evidence:
+def evidence_of(table: Floats, rewards: Rewards) -> Increments:
     """Return the log-likelihoods of the models of a table (models x arms)."""
     if not math.isfinite(rewards.bottom):
         variance = rewards.sigma**2
-        return Evidence(table / variance, -0.5 * table * table / variance)
+        return Increments(table / variance, -0.5 * table * table / variance)
     width = rewards.top - rewards.bottom
     shares = (table - rewards.bottom) / width
     ones = np.log(np.maximum(shares, FLOOR))
     zeros = np.log(np.maximum(1.0 - shares, FLOOR))
     per_reward = (ones - zeros) / width
-    return Evidence(per_reward, zeros - rewards.bottom * per_reward)
+    return Increments(per_reward, zeros - rewards.bottom * per_reward)
 
 
 class _Likelihood(NamedTuple):

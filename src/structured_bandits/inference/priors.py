@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import checked_weights
+from structured_bandits.errors import ParameterError
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.questions import ModelLines
 
 
 def checked_prior(prior: Any, models: int, name: str = "model") -> Floats:
@@ -31,3 +33,29 @@ def plain_prior(prior: Any) -> Any:
     if isinstance(prior, (list, tuple)):
         return [plain_prior(each) for each in prior]
     return prior.tolist() if isinstance(prior, (np.ndarray, np.generic)) else prior
+
+
+def line_weights(lines: ModelLines, prior: Any) -> Floats:
+    """Return the logarithm of each line's prior weight.
+
+    A table has a weight for each model, a curve one for each piece, spread evenly over the piece. By
+    default models have equal weights and curves weights by length.
+    """
+    pieces = int(lines.piece.max()) + 1
+    length = np.bincount(lines.piece, lines.length, pieces)
+    if not length.any():
+        return checked_prior(prior, pieces)[lines.piece]
+    if prior is None:
+        if not length.all():
+            raise ParameterError(
+                "prior=None: the structure has single models among its pieces, which have no share in "
+                f"a uniform prior; give {pieces} weights, one for each piece"
+            )
+        prior = length
+    share = np.divide(
+        lines.length,
+        length[lines.piece],
+        out=np.ones(len(lines.length)),
+        where=length[lines.piece] > 0.0,
+    )
+    return checked_prior(prior, pieces, "piece")[lines.piece] + np.log(share)

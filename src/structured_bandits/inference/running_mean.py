@@ -6,7 +6,7 @@ rewards of a policy that learns. With S the sum of n of them and the tilts TILTS
     E_n(p) = mean over tilts of exp(tilt S - n log(1 - p + p e^tilt)),
 
 and {p : E_n(p) < 1 / level} is an interval that holds the running mean (p_1 + … + p_n) / n at all times
-n with probability at least 1 - level (docs/mathematics.md 8.2).
+n with probability at least 1 - level (docs/notes/mathematics.md 8.2).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 
 #: Small tilts matter for many rewards: beyond some 10^7 the interval is wider than it could be.
 TILTS = np.concatenate([-np.geomspace(0.003, 6.0, 40), np.geomspace(0.003, 6.0, 40)])

@@ -4,7 +4,7 @@ A *place* is a model at one of several levels of doubt. At each level the mean o
 probability 1 - off, the model's (the *spike*: a number, or a law around it that is worth `strengths`
 observations), and else anything (the *slab*: a law as wide as all entries of the table). All laws are
 Beta laws, or normal ones if rewards have no range, so the likelihood of a place is a product over the
-arms of (1 - off) spike + off slab, each in closed form (docs/mathematics.md 2.18).
+arms of (1 - off) spike + off slab, each in closed form (docs/notes/mathematics.md 2.18).
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.compilable import compilable, compiled_as
+from structured_bandits.base.confidence import Data
 from structured_bandits.base.draws import draw_normal
-from structured_bandits.compilable import compilable, compiled_as
+from structured_bandits.base.records import Record
+from structured_bandits.inference.draws import Drawn, Known, next_uniform
 from structured_bandits.inference.likelihood import FLOOR
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.posterior import reward_counts
-from structured_bandits.planning.posterior_draws import NO_PLAN, Drawn, OddsReach, PlanMemory
-from structured_bandits.planning.thinning import Known, next_uniform
-from structured_bandits.planning.weights import write_weights
-from structured_bandits.protocol import Outcome
-from structured_bandits.records import Record
+from structured_bandits.inference.table_posterior import reward_counts
+from structured_bandits.inference.weights import write_weights
+from structured_bandits.protocols import Outcome
 from structured_bandits.structures.reward_ranges import Rewards
 
 STRENGTHS = (2.0, 10.0, 50.0, 250.0, 1000.0, 4000.0)
@@ -122,12 +121,6 @@ class SpikeAndSlab(Record, _SpikeAndSlab):
     def draw_arm(self, belief: SlabBelief, known: Known, rng: np.random.Generator) -> Drawn:
         """Draw a place and the means of the arms; return the best arm."""
         return Drawn(draw_best(self, belief, known, rng).arm, math.inf)
-
-    def odds_reach(
-        self, belief: SlabBelief, memory: PlanMemory, drawn: Drawn, data: Data, limit: int
-    ) -> OddsReach:
-        """Promise nothing: decide at every pull."""
-        return NO_PLAN
 
 
 class _SlabGroup(NamedTuple):

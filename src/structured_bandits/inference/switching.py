@@ -6,7 +6,7 @@ With hazard h the model after each reward is, with probability h, drawn afresh f
 
 Several hazards are weighed side by side, so that how often the model changes is learned, too:
 weights are those of pairs of a hazard and a model, and a jump stays with its hazard
-(docs/mathematics.md 2.23).
+(docs/notes/mathematics.md 2.23).
 """
 
 from __future__ import annotations
@@ -16,20 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
-from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.posterior import TablePosterior, reward_counts
-from structured_bandits.planning.posterior_draws import (
-    NO_PLAN,
-    Drawn,
-    OddsReach,
-    PlanMemory,
-    draw_from,
-)
-from structured_bandits.planning.thinning import Known, next_uniform
-from structured_bandits.protocol import Outcome
-from structured_bandits.records import Record
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data
+from structured_bandits.base.records import Record
+from structured_bandits.inference.draws import Drawn, Known, draw_from, next_uniform
+from structured_bandits.inference.table_posterior import TablePosterior, reward_counts
+from structured_bandits.protocols import Outcome
 
 LEAST_MASS = 1e-200  # of all weight: no hazard has less
 HAZARDS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
@@ -96,12 +89,6 @@ class SwitchingPosterior(Record, _Switching):
     def draw_arm(self, belief: SwitchingBelief, known: Known, rng: np.random.Generator) -> Drawn:
         """Draw a model; return its best arm."""
         return Drawn(draw_from(belief.arms, next_uniform(known, rng)).arm, math.inf)
-
-    def odds_reach(
-        self, belief: SwitchingBelief, memory: PlanMemory, drawn: Drawn, data: Data, limit: int
-    ) -> OddsReach:
-        """Promise nothing: the next model may be another."""
-        return NO_PLAN
 
 
 @compilable

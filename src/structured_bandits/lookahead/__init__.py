@@ -30,6 +30,8 @@ from structured_bandits.lookahead.base import (
     register,
     resumed_work,
 )
+from structured_bandits.lookahead.cells import CellsLookahead, register_cells
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.best_arm import BestArm
 from structured_bandits.policies.certain import Certain
@@ -51,7 +53,16 @@ from structured_bandits.policies.ucbc import UCBC
 from structured_bandits.policies.ucbv import UCBV
 from structured_bandits.policies.wagp import WAGP
 
-__all__ = ["Lookahead", "plan_certain", "register", "resumed_work"]
+__all__ = [
+    "CellsLookahead",
+    "Lookahead",
+    "Streak",
+    "certain_streak",
+    "plan_certain",
+    "register",
+    "register_cells",
+    "resumed_work",
+]
 
 OF_THE_LIBRARY = {
     ASAE: asae,

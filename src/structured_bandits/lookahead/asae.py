@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
-from structured_bandits.compilable import chosen_by_class, compilable
-from structured_bandits.inference.likelihood_sets import LikelihoodSets
+from structured_bandits.base.arrays import Ints
+from structured_bandits.base.compilable import chosen_by_class, compilable
+from structured_bandits.inference.likelihood_sets import TableSets
 from structured_bandits.lookahead.base import Work
 from structured_bandits.lookahead.likelihood_sets import Memory, fresh_memory, set_stretch
-from structured_bandits.planning.intervals import Intervals
 from structured_bandits.policies.asae import ASAE, ASAEState
 from structured_bandits.policies.playing import plan
-from structured_bandits.protocol import Now
+from structured_bandits.protocols import Now
 
 
 def memory(policy: ASAE, tables: Any) -> Any:
@@ -22,11 +21,11 @@ def memory(policy: ASAE, tables: Any) -> Any:
     return memory_of(policy.widths, policy.cells.arm_count())
 
 
-def no_memory(widths: Intervals, arms: int) -> None:
-    """Return none: periods say for how long they are certain."""
+def no_memory(widths: Any, arms: int) -> None:
+    """Return none: periods say for how long they are certain, rounds on curves are asked one by one."""
 
 
-memory_of = chosen_by_class({LikelihoodSets: fresh_memory}, no_memory)
+memory_of = chosen_by_class({TableSets: fresh_memory}, no_memory)
 
 
 def quick_plan(
@@ -38,14 +37,12 @@ def quick_plan(
     return empty
 
 
-def leave(
-    widths: Intervals, policy: ASAE, state: ASAEState, now: Now, quota: Ints, memory: Any
-) -> None:
-    """Leave a plan of a period as it is."""
+def leave(widths: Any, policy: ASAE, state: ASAEState, now: Now, quota: Ints, memory: Any) -> None:
+    """Leave a plan as it is."""
 
 
 def prolong_round(
-    widths: LikelihoodSets, policy: ASAE, state: ASAEState, now: Now, quota: Ints, memory: Memory
+    widths: TableSets, policy: ASAE, state: ASAEState, now: Now, quota: Ints, memory: Memory
 ) -> None:
     """Let a single arm be pulled until another could come back."""
     arm = only_arm(quota)
@@ -56,7 +53,7 @@ def prolong_round(
         quota[arm] = single.surely
 
 
-prolong = chosen_by_class({LikelihoodSets: prolong_round}, leave)
+prolong = chosen_by_class({TableSets: prolong_round}, leave)
 
 
 @compilable

@@ -28,14 +28,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
-from structured_bandits.compilable import chosen, compilable
+from structured_bandits.base.arrays import Ints
+from structured_bandits.base.compilable import chosen, compilable
+from structured_bandits.base.confidence import Data
+from structured_bandits.base.records import PREPARED
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.playing import choose, chooses, plan
-from structured_bandits.protocol import Now, Outcome, Seen
-from structured_bandits.records import PREPARED
+from structured_bandits.protocols import Now, Outcome, Seen
 
 
 class Work(NamedTuple):
@@ -98,20 +98,25 @@ def register(kind: type, lookahead: Lookahead) -> None:
     Compiled engines of the library's own policies are kept on disk, by what the library consists of. So
     a policy of the library has the lookahead that it is delivered with, and no other.
     """
-    if kind in LOOKAHEADS:
+    add_to(LOOKAHEADS, kind, lookahead, "a policy")
+
+
+def add_to(table: dict[type, Any], kind: type, lookahead: Any, what: str) -> None:
+    """Add the lookahead of a class of policies or cells, unless it has one or is the library's own."""
+    if kind in table:
         raise ParameterError(f"{kind.__name__} has a lookahead already")
     if closed and kind.__module__.partition(".")[0] == __name__.partition(".")[0]:
         raise ParameterError(
-            f"{kind.__name__} is a policy of the library, whose lookahead cannot be given from outside"
+            f"{kind.__name__} is {what} of the library, whose lookahead cannot be given from outside"
         )
-    LOOKAHEADS[kind] = lookahead
+    table[kind] = lookahead
 
 
 closed = False  # set once the library's own are registered
 
 
 def close() -> None:
-    """Let no further lookahead be registered for policies of the library."""
+    """Let no further lookahead be registered for policies and cells of the library."""
     global closed
     closed = True
 

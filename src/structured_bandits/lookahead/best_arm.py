@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.best_arm import UNDECIDED, BestArm, BestArmState
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.protocols import Choice, Now
 
 
 def stretch(

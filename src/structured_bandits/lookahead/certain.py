@@ -8,9 +8,9 @@ import numpy as np
 
 from structured_bandits.lookahead import base
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.certain import CertainState, arm_of_test, is_settled
-from structured_bandits.protocol import Choice, Now, Outcome
+from structured_bandits.protocols import Choice, Now, Outcome
 
 
 class Tables(NamedTuple):

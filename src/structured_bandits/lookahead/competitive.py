@@ -1,4 +1,7 @@
-"""Lookahead on competitive arms: which they are, and for how long they stay so (docs/planning.md 23)."""
+"""Lookahead on competitive arms: which they are, and for how long they stay so.
+
+See docs/notes/lookahead.md 23.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +10,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Flags, Floats, Ints
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Box, Data, fresh_box, width_budget
+from structured_bandits.base.intervals import Intervals
+from structured_bandits.inference.likelihood_sets import LikelihoodSets, by_sets
+from structured_bandits.inference.likelihood_sets import budget_at as set_budget_at
 from structured_bandits.lookahead.base import Work
-from structured_bandits.lookahead.index import note_mean
-from structured_bandits.lookahead.sucb import note_changed
-from structured_bandits.planning.confidence import (
-    Box,
-    Data,
-    Prospect,
-    fresh_box,
-    radius_growth,
-    width_budget,
+from structured_bandits.lookahead.cells.base import (
+    arms_inside,
+    choose,
+    competitive_length,
+    empty_length,
+    workspace,
 )
-from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
-from structured_bandits.planning.leads import (
+from structured_bandits.lookahead.index import note_mean
+from structured_bandits.lookahead.index_margin import (
     Lead,
-    Leader,
     Rivals,
-    highest_index,
     lead_streak,
     lost_at_once,
     near_future,
 )
-from structured_bandits.planning.streaks import Streak, certain_streak
-from structured_bandits.planning.watches import NO_ARM
+from structured_bandits.lookahead.kl_margin import kl_streak
+from structured_bandits.lookahead.prospect import Prospect, radius_growth
+from structured_bandits.lookahead.streaks import Streak, certain_streak
+from structured_bandits.lookahead.sucb import note_changed
+from structured_bandits.lookahead.witnesses import NO_ARM
 from structured_bandits.policies.base import State
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.policies.indices import Growth, Leader, budget_at, highest_index, kl_front
+from structured_bandits.protocols import Now, Outcome
+from structured_bandits.structures.questions import Cells
 
 
 class Memory(NamedTuple):
@@ -78,14 +84,28 @@ class ByDivergence(NamedTuple):
 def memory(policy: Any, tables: Any) -> Memory:
     """Return the memory before the first pull."""
     arms = policy.cells.arm_count()
+    work = models_of(policy.widths, policy.cells)
     return Memory(
         np.zeros(arms),
         np.zeros(arms, np.bool_),
         np.zeros(arms, np.int64),
         fresh_box(arms),
-        policy.cells.workspace(),
+        work,
         np.full(1, NO_ARM, np.int64),
     )
+
+
+def of_cells(widths: Intervals, cells: Cells) -> Any:
+    """Return what cells note."""
+    return workspace(cells)
+
+
+def of_sets(widths: LikelihoodSets, cells: Cells) -> Any:
+    """Return memory for log-likelihoods."""
+    return widths.fresh_logs()
+
+
+models_of = by_sets(of_sets, of_cells)
 
 
 def note(policy: Any, state: State, outcome: Outcome, work: Work) -> None:
@@ -94,14 +114,27 @@ def note(policy: Any, state: State, outcome: Outcome, work: Work) -> None:
     note_changed(work.memory.changed, outcome.arm)
 
 
+def mark_in_box(widths: Intervals, policy: Any, data: Data, memory: Memory, t: int) -> bool:
+    """Mark the best arms of the models in the intervals of all arms, from what has changed."""
+    level = widths.at(width_budget(policy.alpha, policy.sigma, 1.0) * math.log(t + 1))
+    choose(policy.cells, memory.changed[0], data, level, memory.box, memory.work)
+    memory.changed[0] = NO_ARM
+    return arms_inside(policy.cells, memory.box, memory.found, memory.work)
+
+
+def mark_in_set(widths: LikelihoodSets, policy: Any, data: Data, memory: Memory, t: int) -> bool:
+    """Mark the best arms of the models that the likelihood does not refute."""
+    return widths.arms_in_set(data, set_budget_at(policy.alpha, t), memory.work, memory.found)
+
+
+mark_arms = by_sets(mark_in_set, mark_in_box)
+
+
 @compilable
 def find_competitors(policy: Any, data: Data, memory: Memory, t: int) -> Competitors:
     """Find the arms that may be played now, and write them into the memory."""
-    level = policy.widths.at(width_budget(policy.alpha, policy.sigma, 1.0) * math.log(t + 1))
-    _, found, members, box, work, changed = memory
-    policy.cells.choose(changed[0], data, level, box, work)
-    changed[0] = NO_ARM
-    empty = 0 if policy.cells.arms_inside(box, found, work) else 1
+    found, members = memory.found, memory.members
+    empty = 0 if mark_arms(policy.widths, policy, data, memory, t) else 1
     size = 0
     for arm in range(len(found)):
         if found[arm] or empty > 0:
@@ -175,24 +208,53 @@ def leader_streak(policy: Any, leader: Leader, data: Data, budget: float, now: N
 def while_competitive(
     policy: Any, data: Data, memory: Memory, choice: Any, now: Now, streak: Streak
 ) -> Streak:
+    """Cut a streak to what is certain of the arms that may be played."""
+    return cut_by(policy.widths, policy, data, memory, choice, now, streak)
+
+
+def one_pull(
+    widths: LikelihoodSets,
+    policy: Any,
+    data: Data,
+    memory: Memory,
+    choice: Any,
+    now: Now,
+    streak: Streak,
+) -> Streak:
+    """Pull once: likelihood sets are asked anew."""
+    return certain_streak(streak.arm, 1, choice.empty)
+
+
+def while_cells_allow(
+    widths: Intervals,
+    policy: Any,
+    data: Data,
+    memory: Memory,
+    choice: Any,
+    now: Now,
+    streak: Streak,
+) -> Streak:
     """Cut a streak to what is certain; it is right if no other arms may be played than now.
 
-    If a model fits, the arm has to stay competitive and no arm may join in (docs/planning.md 23.1);
-    if none does, none may come to fit. Empty sets are counted for whole streaks, so one that begins
-    with an empty set never stops early.
+    If a model fits, the arm has to stay competitive and no arm may join in (docs/notes/lookahead.md
+    23.1); if none does, none may come to fit. Empty sets are counted for whole streaks, so one that
+    begins with an empty set never stops early.
     """
     cells, work = policy.cells, memory.work
     factor, bottom, top = width_budget(policy.alpha, policy.sigma, 1.0), policy.bottom, policy.top
-    level = policy.widths.at(factor * math.log(now.t + 1))
+    level = widths.at(factor * math.log(now.t + 1))
     arm = streak.arm
     if choice.empty > 0:
         prospect = Prospect(now.t, streak.surely, factor, level, bottom, top)
-        more = cells.empty_length(arm, prospect, data, work) if streak.surely > 1 else 0.0
+        more = empty_length(cells, arm, prospect, data, work) if streak.surely > 1 else 0.0
         length = 1 + int(min(more, streak.surely - 1.0))
         return certain_streak(arm, length, length)
     if streak.length == 1:
         return streak
     prospect = Prospect(now.t, streak.length, factor, level, bottom, top)
-    length = cells.competitive_length(arm, memory.found, prospect, data, work)
+    length = competitive_length(cells, arm, memory.found, prospect, data, work)
     _, surely, _, misses, _, hit, gains, spare, earned = streak
     return Streak(arm, min(surely, length), length, misses, 0, hit, gains, spare, earned)
+
+
+cut_by = by_sets(one_pull, while_cells_allow)

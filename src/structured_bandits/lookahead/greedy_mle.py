@@ -1,4 +1,4 @@
-"""Lookahead of GreedyMLE: for how long models of an arm fit best (docs/planning.md 17, 22)."""
+"""Lookahead of GreedyMLE: for how long models of an arm fit best (docs/notes/lookahead.md 17, 22)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.compilable import chosen_by_class
+from structured_bandits.base.compilable import chosen_by_class
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.fits import (
-    FitWork,
-    ModelFit,
-    RewardRange,
-    agreed_streak,
-    fresh_fit_work,
-    write_losses,
-)
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.fit_margin import RewardRange, agreed_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.base import State
 from structured_bandits.policies.greedy_mle import GreedyMLE
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.protocols import Choice, Now
+from structured_bandits.structures.model_fit import FitWork, ModelFit, fresh_fit_work, write_losses
 
 
 class BestModel(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Ints
+from structured_bandits.base.compilable import compilable
 from structured_bandits.lookahead import base
 from structured_bandits.lookahead.base import Work, note_each
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.guarded import (
     NOT_DUE,
     NOT_RUNG,
@@ -21,7 +21,7 @@ from structured_bandits.policies.guarded import (
     next_part,
     undisturbed,
 )
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocols import Now, Outcome
 
 
 class Tables(NamedTuple):

@@ -1,7 +1,7 @@
 """Lookahead of IDS: an arm whose rewards say nothing is played until the other's turn.
 
 Its rewards leave the posterior as it is, so every uniform number decides as this one until the first on
-the other side (docs/planning.md 21).
+the other side (docs/notes/lookahead.md 21).
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
+from structured_bandits.base.arrays import Ints
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.information_ratio import NO_ARM, Mixture
-from structured_bandits.planning.streaks import Streak, certain_streak
-from structured_bandits.planning.thinning import LEAST_BOUND
+from structured_bandits.lookahead.rejection_skip import LEAST_BOUND
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.base import State
 from structured_bandits.policies.best_arm_belief import Belief, fresh_belief
 from structured_bandits.policies.ids import IDS, best_mixture, pick
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.policies.information_ratio import NO_ARM, Mixture
+from structured_bandits.protocols import Now, Outcome
 
 NO_WAIT = -1
 

@@ -1,4 +1,4 @@
-"""Lookahead of IMED (docs/planning.md 18.2)."""
+"""Lookahead of IMED (docs/notes/lookahead.md 18.2)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Ints
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data
+from structured_bandits.base.intervals import RELATIVE_ERROR
+from structured_bandits.base.kl import coin_divergence
 from structured_bandits.lookahead.base import Work
+from structured_bandits.lookahead.convex_condition import Reach, stopping_streak
 from structured_bandits.lookahead.index import IndexMemory, index_memory, note_mean
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.corners import Reach, stopping_streak
-from structured_bandits.planning.indices import CLOSE, SPREAD, Front, front_of
-from structured_bandits.planning.intervals import RELATIVE_ERROR
-from structured_bandits.planning.kl import coin_divergence
-from structured_bandits.planning.kl_leads import MOST_LOG
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.kl_margin import MOST_LOG
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.base import State
 from structured_bandits.policies.imed import IMED, index
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.policies.indices import CLOSE, SPREAD, Front, front_of
+from structured_bandits.protocols import Now, Outcome
 
 LOG_MARGIN = 1e-11  # of indices, relatively: more than rounding can do to a logarithm
 
@@ -82,7 +82,7 @@ def imed_streak(
     """Pull the arm with the highest mean, which has the least index, as long as it surely has both.
 
     While its mean stays at `low` or above, the index of another arm is no less than it is at `low`, and
-    its own is the logarithm of its pulls (docs/planning.md 18.2).
+    its own is the logarithm of its pulls (docs/notes/lookahead.md 18.2).
     """
     arm = best.arm
     pulls = float(data.pulls[arm])

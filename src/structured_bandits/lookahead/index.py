@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
-from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Data
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data
 from structured_bandits.policies.index_policy import width_of
 
 

@@ -1,8 +1,10 @@
-"""Lookahead of ISAE: for how long the leader's best arm is pulled without a test (docs/planning.md 26).
+"""Lookahead of ISAE: for how long the leader's best arm is pulled without a test.
 
-While arm b is pulled, the logarithm of each model's weight over the leader's, its log-odds, is affine in
-the hits o and misses z of b. So within {o <= gains, z <= misses, o + z <= length} the odds of model g
-have their least value l_g and their largest u_g at corners. The choice stays b as long as all models
+See docs/notes/lookahead.md 26.
+
+While arm b is pulled, the logarithm of each model's weight over the leader's, its log-odds, is affine
+in the hits o and misses z of b. So within {o <= gains, z <= misses, o + z <= length} the odds of model
+g have their least value l_g and their largest u_g at corners. The choice stays b as long as all models
 that may lead have this best arm, and either all rivals are too light to be tested or
 
     (t + t0) max sum over rivals g of odds_g gap_g(b)
@@ -20,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.compilable import chosen_by_class, compilable
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.corners import (
+from structured_bandits.lookahead.convex_condition import (
     CORNERS,
     NO_REGION,
     Region,
@@ -32,7 +34,8 @@ from structured_bandits.planning.corners import (
     likely_region,
     region_streak,
 )
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
+from structured_bandits.policies.curve_rivals import CurveExpectations, CurveModels
 from structured_bandits.policies.isae import FAINT, ISAE, ISAEState, judge, pulled_arm
 from structured_bandits.policies.rivals import (
     Expectations,
@@ -41,7 +44,7 @@ from structured_bandits.policies.rivals import (
     fresh_belief,
     told_of,
 )
-from structured_bandits.protocol import Now
+from structured_bandits.protocols import Now
 
 ROUNDING = 1e-14  # of a logarithm, for each pull and nat: sums of few terms, each right to 2e-16
 MOST_LOG = 700.0  # of a number
@@ -80,8 +83,10 @@ class Chosen(NamedTuple):
     cheap: bool
 
 
-def prepare(policy: ISAE) -> Tables:
-    """Return what hits and misses say."""
+def prepare(policy: ISAE) -> Tables | None:
+    """Return what hits and misses say; None of a curve, which is asked before each pull."""
+    if isinstance(policy.models, CurveModels):
+        return None
     likelihood, top, bottom = policy.models.likelihood, policy.top, policy.bottom
     if not math.isfinite(bottom):
         nothing = np.zeros_like(likelihood.per_pull)
@@ -91,11 +96,30 @@ def prepare(policy: ISAE) -> Tables:
     return Tables(hit, miss, float(max(abs(hit).max(), abs(miss).max())))
 
 
-def memory(policy: ISAE, tables: Tables) -> Memory:
+def memory(policy: ISAE, tables: Any) -> Any:
     """Return the memory before the first pull."""
-    models, arms = policy.models.gaps.shape
-    odds = Odds(np.zeros(models), np.zeros(models))
-    return Memory(fresh_belief(policy.models), odds, np.zeros(arms, np.int64))
+    return memory_of(policy.models)
+
+
+def table_memory(models: ModelTable) -> Memory:
+    """Return memory for the belief and for odds."""
+    count, arms = models.gaps.shape
+    odds = Odds(np.zeros(count), np.zeros(count))
+    return Memory(fresh_belief(models), odds, np.zeros(arms, np.int64))
+
+
+class CurveMemory(NamedTuple):
+    """The belief."""
+
+    belief: CurveExpectations
+
+
+def curve_memory(models: CurveModels) -> CurveMemory:
+    """Return memory for the belief."""
+    return CurveMemory(fresh_belief(models))
+
+
+memory_of = chosen_by_class({CurveModels: curve_memory}, table_memory)
 
 
 def quick_choose(
@@ -117,6 +141,20 @@ def stretch(
     work: Work,
 ) -> Streak:
     """Pull the leader's best arm as long as no rival can be worth a test."""
+    return stretch_of(policy.models, policy, state, choice, now, work)
+
+
+def single_pull(
+    models: CurveModels, policy: ISAE, state: ISAEState, choice: Chosen, now: Now, work: Work
+) -> Streak:
+    """Pull once."""
+    return certain_streak(choice.arm, 1, 0)
+
+
+def untested_pulls(
+    models: ModelTable, policy: ISAE, state: ISAEState, choice: Chosen, now: Now, work: Work
+) -> Streak:
+    """Pull the leader's best arm as long as no rival can be worth a test."""
     arm = choice.arm
     if not (choice.cheap and policy.numbers.by_value and math.isfinite(policy.bottom)):
         return certain_streak(arm, 1, 0)
@@ -126,6 +164,9 @@ def stretch(
     region = longest(policy, state, choice, now, ended, work)
     work.memory.lengths[arm] = region.length
     return region_streak(arm, region, ended, policy.top)
+
+
+stretch_of = chosen_by_class({CurveModels: single_pull}, untested_pulls)
 
 
 @compilable

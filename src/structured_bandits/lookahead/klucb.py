@@ -1,4 +1,4 @@
-"""Lookahead of KL-UCB and KL-UCB++ (docs/planning.md 18.1)."""
+"""Lookahead of KL-UCB and KL-UCB++ (docs/notes/lookahead.md 18.1)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data
 from structured_bandits.lookahead.base import Work
+from structured_bandits.lookahead.convex_condition import stopping_streak
 from structured_bandits.lookahead.index import IndexMemory, LeadingArm, index_memory, note_mean
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.corners import stopping_streak
-from structured_bandits.planning.indices import CLOSE, SPREAD, front_of
-from structured_bandits.planning.kl_leads import (
-    Growth,
-    StaysAbove,
-    budget_at,
-    kl_front,
-    kl_streak,
-    most_misses,
-    surest_reach,
-)
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.kl_margin import StaysAbove, kl_streak, most_misses, surest_reach
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.base import State
+from structured_bandits.policies.indices import CLOSE, SPREAD, Growth, budget_at, front_of, kl_front
 from structured_bandits.policies.klucb import KLUCB, index, plus_budget
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocols import Now, Outcome
 
 memory = index_memory
 
@@ -79,7 +71,8 @@ def steady_streak(policy: Any, data: Data, means: Floats, front: Any, now: Now) 
     """Pull the leader of the variant "++" as long as it surely leads: the others' indices stand still.
 
     Its own budget falls with its pulls, so the condition has that of the plan's end
-    (docs/planning.md 18.1). A plan holds no more pulls than the arm has; doubling them is far enough.
+    (docs/notes/lookahead.md 18.1). A plan holds no more pulls than the arm has; doubling them is far
+    enough.
     """
     arm = front.arm
     if front.second == -math.inf:

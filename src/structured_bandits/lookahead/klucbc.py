@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from structured_bandits.base.intervals import Hoeffding
 from structured_bandits.lookahead import competitive
 from structured_bandits.lookahead.base import Work
 from structured_bandits.lookahead.competitive import (
@@ -15,12 +16,11 @@ from structured_bandits.lookahead.competitive import (
     divergence_stretch,
     find_competitors,
 )
-from structured_bandits.planning.intervals import Hoeffding
-from structured_bandits.planning.kl_leads import Growth, budget_at
-from structured_bandits.planning.streaks import Streak
+from structured_bandits.lookahead.streaks import Streak
 from structured_bandits.policies.base import State
+from structured_bandits.policies.indices import Growth, budget_at
 from structured_bandits.policies.klucbc import KLUCBC
-from structured_bandits.protocol import Now
+from structured_bandits.protocols import Now
 
 memory, note = competitive.memory, competitive.note
 

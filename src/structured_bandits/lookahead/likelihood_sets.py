@@ -4,7 +4,7 @@ While arm a is pulled, every log-likelihood L is affine in its hits o and misses
 is convex in them. Within {o <= gains, z <= misses, o + z <= length} a model is surely in the set if it
 is so at all corners, with the budget of the first pull. It is surely out if at all corners log pi_h +
 L_h - L_theta, which is affine and at most log N - L_theta, is at least the budget of the last one, for
-the model h with the largest posterior weight (docs/planning.md 27).
+the model h with the largest posterior weight (docs/notes/lookahead.md 27).
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Flags, Floats, Ints
+from structured_bandits.base.compilable import compilable
 from structured_bandits.inference.likelihood_sets import (
-    LikelihoodSets,
+    TableSets,
     budget_at,
     comes_before,
-    fresh_logs,
     log_mixture,
 )
-from structured_bandits.planning.corners import (
+from structured_bandits.lookahead.convex_condition import (
     CORNERS,
     NO_REGION,
     Region,
@@ -32,8 +31,8 @@ from structured_bandits.planning.corners import (
     likely_region,
     region_streak,
 )
-from structured_bandits.planning.streaks import Streak, certain_streak
-from structured_bandits.protocol import Now
+from structured_bandits.lookahead.streaks import Streak, certain_streak
+from structured_bandits.protocols import Now
 
 MARGIN = 1e-9  # of log-likelihoods, for each unit of their size
 
@@ -48,10 +47,10 @@ class Memory(NamedTuple):
 
 
 @compilable
-def fresh_memory(sets: LikelihoodSets, arms: int) -> Memory:
+def fresh_memory(sets: TableSets, arms: int) -> Memory:
     """Return the memory before the first pull."""
     lengths = np.zeros(arms, np.int64)
-    return Memory(fresh_logs(sets), fresh_logs(sets), np.zeros(arms, np.bool_), lengths)
+    return Memory(sets.fresh_logs(), sets.fresh_logs(), np.zeros(arms, np.bool_), lengths)
 
 
 @compilable

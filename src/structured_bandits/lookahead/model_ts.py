@@ -1,4 +1,7 @@
-"""Lookahead of ModelTS: a leader is played until another may be drawn (docs/planning.md 17.2, 20)."""
+"""Lookahead of ModelTS: a leader is played until another may be drawn.
+
+See docs/notes/lookahead.md 17.2, 20.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structured_bandits.base.compilable import chosen_by_class
+from structured_bandits.inference.curve_posterior import CurvePosterior
+from structured_bandits.inference.draws import Drawn
+from structured_bandits.inference.table_posterior import TablePosterior
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.posterior_draws import Drawn, PlanMemory, fresh_plan_memory
-from structured_bandits.planning.streaks import Streak, certain_streak, streak_until
-from structured_bandits.planning.thinning import (
+from structured_bandits.lookahead.curve_odds import curve_reach
+from structured_bandits.lookahead.rejection_skip import (
     Thinning,
     draw_wait,
     end_wait,
     fresh_thinning,
     known_uniform,
 )
+from structured_bandits.lookahead.streaks import Streak, certain_streak, streak_until
+from structured_bandits.lookahead.table_odds import (
+    PlanMemory,
+    fresh_plan_memory,
+    no_reach,
+    table_reach,
+)
 from structured_bandits.policies.model_ts import ModelTS, ModelTSState
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocols import Now, Outcome
+
+#: How long the odds against the leader, which was drawn, stay low.
+odds_reach = chosen_by_class({TablePosterior: table_reach, CurvePosterior: curve_reach}, no_reach)
 
 
 class Memory(NamedTuple):
@@ -65,7 +81,7 @@ def stretch(
         return certain_streak(arm, 1, 0)
     plans, thinning = work.memory
     drawn = Drawn(arm, odds)
-    found = policy.posterior.odds_reach(state.belief, plans, drawn, state.data, now.limit)
+    found = odds_reach(policy.posterior, state.belief, plans, drawn, state.data, now.limit)
     if found.reach.length == 0:
         return certain_streak(arm, 1, 0)
     bound = found.odds / (1.0 + found.odds)  # on the probability of another arm

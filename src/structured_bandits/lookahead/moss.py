@@ -1,4 +1,4 @@
-"""Lookahead of MOSS (docs/planning.md 18.3)."""
+"""Lookahead of MOSS (docs/notes/lookahead.md 18.3)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data
 from structured_bandits.lookahead.base import Work
+from structured_bandits.lookahead.convex_condition import Reach, stopping_streak
 from structured_bandits.lookahead.index import IndexMemory, LeadingArm, index_memory, note_mean
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.corners import Reach, stopping_streak
-from structured_bandits.planning.indices import CLOSE, SPREAD, front_of
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.base import State
+from structured_bandits.policies.indices import CLOSE, SPREAD, front_of
 from structured_bandits.policies.moss import MOSS, radius
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocols import Now, Outcome
 
 memory = index_memory
 
@@ -80,7 +80,9 @@ def highest_rival(
 def moss_streak(
     policy: Any, data: Data, memory: IndexMemory, front: LeadingArm, now: Now
 ) -> Streak:
-    """Pull the leader as long as it surely leads, judged at the plan's end (docs/planning.md 18.3).
+    """Pull the leader as long as it surely leads, judged at the plan's end.
+
+    See docs/notes/lookahead.md 18.3.
 
     There its radius is smallest and the others' are largest, so its mean must stay above a level, which
     misses alone decide. A plan holds no more pulls than the arm has; doubling them is far enough.

@@ -1,4 +1,7 @@
-"""Lookahead of OSSB: for how long the estimate's best arm has to be played (docs/planning.md 22)."""
+"""Lookahead of OSSB: for how long the estimate's best arm has to be played.
+
+See docs/notes/lookahead.md 22.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import chosen_by_class, compilable
+from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.compilable import chosen_by_class, compilable
+from structured_bandits.base.confidence import Data
+from structured_bandits.base.intervals import RELATIVE_ERROR
+from structured_bandits.base.kl import coin_divergence, kl_upper
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.fits import FitWork, RewardRange, agreed_streak
-from structured_bandits.planning.intervals import RELATIVE_ERROR
-from structured_bandits.planning.kl import coin_divergence, kl_upper
-from structured_bandits.planning.streaks import Streak, certain_streak, streak_until
-from structured_bandits.policies.guides import ArmGuide, ArmWork, ModelGuide
+from structured_bandits.lookahead.fit_margin import RewardRange, agreed_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak, streak_until
 from structured_bandits.policies.ossb import OSSB, Decided, OSSBState, exploit_or_explore
-from structured_bandits.protocol import Now
+from structured_bandits.policies.ossb_targets import ArmGuide, ArmWork, ModelGuide
+from structured_bandits.protocols import Now
+from structured_bandits.structures.model_fit import FitWork
 
 LOG_ERROR = 1e-13  # a generous bound on the relative error of a logarithm and of products with it
 
@@ -49,7 +53,7 @@ def while_models_agree(
 ) -> Streak:
     """Return a streak in which every model that may come to fit best has enough pulls too.
 
-    The others have to stay behind (docs/planning.md 22.2).
+    The others have to stay behind (docs/notes/lookahead.md 22.2).
     """
     model = 0
     for other in range(len(work.losses)):
@@ -66,7 +70,9 @@ def while_models_agree(
 def while_the_mean_is_high(
     guide: ArmGuide, arm: int, now: Now, data: Data, growth: float, work: ArmWork
 ) -> Streak:
-    """Return a streak in which the mean of the best arm stays high enough (docs/planning.md 22.3).
+    """Return a streak in which the mean of the best arm stays high enough.
+
+    See docs/notes/lookahead.md 22.3.
 
     Half of the time, on a log scale, that the pulls of the others are enough for is for the clock;
     the other half is for the mean, which misses lower.

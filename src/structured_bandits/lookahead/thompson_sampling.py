@@ -1,6 +1,7 @@
 """Lookahead of Thompson sampling: stretches at which no arm is in the tail of its law.
 
-Planned play has the law of pull-by-pull play, but uses other random numbers (docs/planning.md 19).
+Planned play has the law of pull-by-pull play, but uses other random numbers (docs/notes/lookahead.md
+19).
 """
 
 from __future__ import annotations
@@ -10,13 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.envelopes import Betas
-from structured_bandits.planning.quiet import NOTHING, Quiet, end_quiet, fresh_quiet, quiet_streak
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.rejection_envelopes import Betas
+from structured_bandits.lookahead.streaks import Streak, certain_streak
+from structured_bandits.lookahead.thompson_stretches import (
+    NOTHING,
+    Quiet,
+    end_quiet,
+    fresh_quiet,
+    quiet_streak,
+)
 from structured_bandits.policies.base import State
 from structured_bandits.policies.beliefs import beta_shape, highest_draw
 from structured_bandits.policies.thompson_sampling import ThompsonSampling
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocols import Now, Outcome
 
 
 class Memory(NamedTuple):

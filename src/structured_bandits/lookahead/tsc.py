@@ -10,11 +10,11 @@ import numpy as np
 from structured_bandits.lookahead import competitive
 from structured_bandits.lookahead.base import Work
 from structured_bandits.lookahead.competitive import find_competitors, while_competitive
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.base import State
 from structured_bandits.policies.beliefs import highest_draw
 from structured_bandits.policies.tsc import TSC
-from structured_bandits.protocol import Now
+from structured_bandits.protocols import Now
 
 memory, note = competitive.memory, competitive.note
 

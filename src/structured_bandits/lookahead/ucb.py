@@ -1,4 +1,4 @@
-"""Lookahead of UCB: a short list of arms, and for how long a lead lasts (docs/planning.md 7)."""
+"""Lookahead of UCB: a short list of arms, and for how long a lead lasts (docs/notes/lookahead.md 7)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import chosen_by_class
+from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.compilable import chosen_by_class
+from structured_bandits.base.confidence import width_budget
+from structured_bandits.base.intervals import RELATIVE_ERROR, Hoeffding, Intervals
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.confidence import radius_growth, width_budget
-from structured_bandits.planning.fronts import (
+from structured_bandits.lookahead.index_margin import (
+    Lead,
+    Rivals,
+    lead_streak,
+    lost_at_once,
+    near_future,
+)
+from structured_bandits.lookahead.kl_margin import kl_streak
+from structured_bandits.lookahead.prospect import radius_growth
+from structured_bandits.lookahead.shortlist import (
     Indices,
     ShortList,
     drop_list,
@@ -19,19 +29,11 @@ from structured_bandits.planning.fronts import (
     front_arm,
     rivals_after,
 )
-from structured_bandits.planning.intervals import RELATIVE_ERROR, Hoeffding, Intervals
-from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front, kl_streak
-from structured_bandits.planning.leads import (
-    Lead,
-    Rivals,
-    lead_streak,
-    lost_at_once,
-    near_future,
-)
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.base import State
+from structured_bandits.policies.indices import Growth, budget_at, kl_front
 from structured_bandits.policies.ucb import UCB
-from structured_bandits.protocol import Now, Outcome
+from structured_bandits.protocols import Now, Outcome
 
 
 class Memory(NamedTuple):
@@ -110,7 +112,7 @@ def stretch(
 
 
 def radius_stretch(choice: ByRadius, policy: UCB, state: State, now: Now, memory: Memory) -> Streak:
-    """By the tangents of the radii (docs/planning.md 7.2)."""
+    """By the tangents of the radii (docs/notes/lookahead.md 7.2)."""
     arm, _, highest, second, root, growth = choice
     if highest == math.inf or not math.isfinite(policy.bottom):
         return certain_streak(arm, 1, 0)  # without pulls or bounds nothing more is certain
@@ -133,7 +135,7 @@ def radius_stretch(choice: ByRadius, policy: UCB, state: State, now: Now, memory
 def divergence_stretch(
     choice: ByDivergence, policy: UCB, state: State, now: Now, memory: Memory
 ) -> Streak:
-    """By a level between the two highest indices (docs/planning.md 18.1)."""
+    """By a level between the two highest indices (docs/notes/lookahead.md 18.1)."""
     if choice.highest == math.inf:
         return certain_streak(choice.arm, 1, 0)
     growth = Growth(2.0 * policy.alpha, 0.0)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.compilable import chosen_by_class
+from structured_bandits.base.compilable import chosen_by_class
+from structured_bandits.base.confidence import width_budget
+from structured_bandits.base.intervals import Hoeffding, Intervals
 from structured_bandits.lookahead import competitive
 from structured_bandits.lookahead.base import Work
 from structured_bandits.lookahead.competitive import (
@@ -20,13 +22,11 @@ from structured_bandits.lookahead.competitive import (
     find_competitors,
     radius_stretch,
 )
-from structured_bandits.planning.confidence import width_budget
-from structured_bandits.planning.intervals import Hoeffding, Intervals
-from structured_bandits.planning.kl_leads import Growth
-from structured_bandits.planning.streaks import Streak
+from structured_bandits.lookahead.streaks import Streak
 from structured_bandits.policies.base import State
+from structured_bandits.policies.indices import Growth
 from structured_bandits.policies.ucbc import UCBC
-from structured_bandits.protocol import Now
+from structured_bandits.protocols import Now
 
 memory, note = competitive.memory, competitive.note
 
@@ -34,20 +34,20 @@ memory, note = competitive.memory, competitive.note
 def quick_choose(policy: UCBC, state: State, now: Now, rng: np.random.Generator, work: Work) -> Any:
     """Find the competitive arms, and the highest index among them."""
     found = find_competitors(policy, state.data, work.memory, now.t)
-    return by_index(policy.widths, policy, state, found, now, work)
+    return by_index(policy.indices, policy, state, found, now, work)
 
 
 def by_radius(
-    widths: Hoeffding, policy: UCBC, state: State, found: Competitors, now: Now, work: Work
+    indices: Hoeffding, policy: UCBC, state: State, found: Competitors, now: Now, work: Work
 ) -> ByRadius:
     """By mean + radius."""
     factor = width_budget(policy.alpha, policy.sigma, 1.0)
-    level = policy.widths.at(factor * math.log(now.t + 1))
+    level = indices.at(factor * math.log(now.t + 1))
     return choose_by_radius(work.memory, found, state.data, level)
 
 
 def by_divergence(
-    widths: Intervals, policy: UCBC, state: State, found: Competitors, now: Now, work: Work
+    indices: Intervals, policy: UCBC, state: State, found: Competitors, now: Now, work: Work
 ) -> ByDivergence:
     """By the upper ends of KL intervals."""
     growth = Growth(2.0 * policy.alpha, 0.0)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.lookahead.base import Work
-from structured_bandits.planning.indices import front_of
+from structured_bandits.policies.indices import front_of
 from structured_bandits.policies.ucbv import UCBV, UCBVState, parts
-from structured_bandits.protocol import Choice, Now, Outcome
+from structured_bandits.protocols import Choice, Now, Outcome
 
 
 class Memory(NamedTuple):

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.lookahead.base import Work
 from structured_bandits.policies.base import State
 from structured_bandits.policies.wagp import WAGP
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.protocols import Choice, Now
 
 
 class Memory(NamedTuple):

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.base.checks import checked_above, checked_at_least
-from structured_bandits.compilable import chosen_by_class, compilable
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Box, Data, fresh_box, fresh_data, width_budget
+from structured_bandits.base.intervals import Intervals
+from structured_bandits.base.round_robin import first_pulls
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.likelihood_sets import (
     LikelihoodSets,
     budget_at,
-    find_best_arms_at,
+    by_sets,
 )
-from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget
-from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.round_robin import first_pulls
 from structured_bandits.policies.base import (
     GivenRange,
     PaperPolicy,
@@ -28,6 +28,7 @@ from structured_bandits.policies.base import (
     registered,
     widths_of,
 )
+from structured_bandits.policies.paper_variant import Reading, checked_reading
 from structured_bandits.policies.phases import (
     MOST_PULLS,
     Presence,
@@ -44,8 +45,7 @@ from structured_bandits.policies.phases import (
     phase_target,
     top_up,
 )
-from structured_bandits.policies.reading import Reading, checked_reading
-from structured_bandits.protocol import Now, Seen
+from structured_bandits.protocols import Now, Seen
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import Cells, candidate_arms
 
@@ -238,7 +238,7 @@ class ASAE(PaperPolicy, _ASAE):
 def plan_round(widths: LikelihoodSets, policy: ASAE, state: ASAEState, t: int, quota: Ints) -> int:
     """Plan a pull of each arm that is best in a model which the likelihood does not refute."""
     budget = budget_at(policy.alpha, t)
-    anyone = find_best_arms_at(widths, state.data, budget, state.notes, state.found)
+    anyone = widths.arms_in_set(state.data, budget, state.notes, state.found)
     copy_flags(state.found if anyone else state.candidates, state.active)
     note_here(state.active, state.presence)
     for arm in range(len(quota)):
@@ -269,7 +269,7 @@ def plan_phase(widths: Intervals, policy: ASAE, state: ASAEState, t: int, quota:
             empty += open_period(policy, state, t)
 
 
-plan_by_sets = chosen_by_class({LikelihoodSets: plan_round}, plan_phase)
+plan_by_sets = by_sets(plan_round, plan_phase)
 
 
 def _checked_eta(eta: float) -> float:

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
+from structured_bandits.base.arrays import Ints
 from structured_bandits.base.checks import (
     LARGEST,
     SMALLEST,
@@ -38,16 +38,17 @@ from structured_bandits.base.checks import (
     checked_word,
     parameters_of,
 )
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data, fresh_data, width_budget
+from structured_bandits.base.intervals import Chernoff, Hoeffding, Intervals
+from structured_bandits.base.records import Record
 from structured_bandits.errors import ParameterError
-from structured_bandits.inference.likelihood_sets import LikelihoodSets, likelihood_sets
-from structured_bandits.inference.priors import checked_prior
-from structured_bandits.planning.confidence import Data, fresh_data, width_budget
-from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
+from structured_bandits.inference.likelihood_sets import LikelihoodSets, table_sets
+from structured_bandits.inference.priors import believed_prior, checked_prior
+from structured_bandits.inference.product_sets import sets_of
 from structured_bandits.policies.playing import add_outcome, plan_one, update_each
-from structured_bandits.policies.refusal import refusal
-from structured_bandits.protocol import Now, Outcome, Seen
-from structured_bandits.records import Record
+from structured_bandits.policies.validation import refusal
+from structured_bandits.protocols import Now, Outcome, Seen
 from structured_bandits.structures.base import Structure, counting
 from structured_bandits.structures.questions import candidate_arms
 from structured_bandits.structures.reward_ranges import UNIT, Range, Rewards
@@ -365,7 +366,7 @@ def checked_sets(
     rewards = checked_rewards(reward_range, sigma, structure)
     bounded = math.isfinite(rewards.bottom)
     if confidence is None:
-        listed = likelihood_alpha is not None and getattr(structure, "kind", "") == "finite"
+        listed = likelihood_alpha is not None and hasattr(structure, "model_lines")
         sharp = "likelihood" if listed else "kl"
         confidence = "hoeffding" if bounded and sigma is not None else sharp
     if confidence == "likelihood" and likelihood_alpha is not None:
@@ -379,19 +380,23 @@ def checked_sets(
 
 
 def checked_likelihood_sets(structure: Any, rewards: Rewards, prior: Any = None) -> LikelihoodSets:
-    """Return the likelihood sets of a table."""
-    if not isinstance(structure, Structure) or not hasattr(structure.cells, "table"):
+    """Return the likelihood sets of a table, a curve or a product of these."""
+    groups = getattr(structure, "model_lines", None)
+    table: Any = getattr(getattr(structure, "cells", None), "table", None)
+    if not isinstance(structure, Structure) or (groups is None and table is None):
         raise ParameterError(
-            f"confidence='likelihood': needs a table of models, not structure={structure!r}; take 'kl'"
+            "confidence='likelihood': needs a table of models, a curve or a product of these, not "
+            f"structure={structure!r}; take 'kl'"
         )
     if math.isfinite(rewards.bottom) and rewards.sigma != (rewards.top - rewards.bottom) / 2.0:
         raise ParameterError(
             f"confidence='likelihood', sigma={rewards.sigma:g}: the likelihood of rewards in a range "
             "has no sigma; leave sigma out"
         )
-    table = structure.cells.table
-    prior = structure.prior if prior is None else prior
-    return likelihood_sets(table, checked_prior(prior, len(table)), rewards)
+    prior = believed_prior(prior, structure)
+    if groups is None:  # a kind of one's own, whose cells are those of a table
+        return table_sets(table, checked_prior(prior, len(table)), rewards)
+    return sets_of(groups, prior, rewards)
 
 
 def checked_widths(

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
+from structured_bandits.base.arrays import Ints
 from structured_bandits.base.checks import LARGEST, checked_number, numbers
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data
 from structured_bandits.base.draws import draw_normal
-from structured_bandits.compilable import compilable
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import Data
 from structured_bandits.policies.base import checked_scale
 from structured_bandits.structures.reward_ranges import Rewards
 

@@ -1,7 +1,7 @@
 """What is believed of the best arm: the posterior over models, grouped by their best arm.
 
 From it follow, for each arm, the expected regret of a pull and the information that it brings about
-which arm is best (docs/mathematics.md 2.19).
+which arm is best (docs/notes/mathematics.md 2.19).
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data
+from structured_bandits.base.records import Record
 from structured_bandits.inference.likelihood import Likelihood, likelihood_of, write_logs
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.information_ratio import coin_information
-from structured_bandits.planning.weights import write_weights
-from structured_bandits.records import Record
+from structured_bandits.inference.weights import write_weights
+from structured_bandits.policies.information_ratio import coin_information
 from structured_bandits.structures.reward_ranges import Rewards
 
 UNSEEN = 1e-18  # a summand of this share, or many of them, cannot be seen in a sum of floats

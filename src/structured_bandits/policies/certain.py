@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_share
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import ChoicePolicy, Policy, described
 from structured_bandits.policies.best_arm import UNDECIDED, BestArm, BestArmState
-from structured_bandits.policies.form import check_policy
 from structured_bandits.policies.playing import choose, chooses, expect, forget, observe, update
-from structured_bandits.protocol import Choice, Now, Outcome, Seen
+from structured_bandits.policies.validation import check_policy
+from structured_bandits.protocols import Choice, Now, Outcome, Seen
 
 NO_RNG: Any = None  # BestArm draws nothing
 
@@ -109,8 +109,8 @@ class Certain(ChoicePolicy, _Certain):
 
     @property
     def inner_policies(self) -> tuple[Policy, ...]:
-        """The policy."""
-        return (self.inner,)
+        """The policy, and what says when an arm is certain."""
+        return self.inner, self.test
 
     @property
     def randomised(self) -> bool:  # type: ignore[override]

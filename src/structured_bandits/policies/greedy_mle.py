@@ -9,7 +9,6 @@ import numpy as np
 from structured_bandits.base.checks import checked_word
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.likelihood import evidence_of
-from structured_bandits.planning.fits import ModelFit
 from structured_bandits.policies.base import (
     ChoicePolicy,
     GivenRange,
@@ -20,9 +19,10 @@ from structured_bandits.policies.base import (
     fresh_state,
     registered,
 )
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.finite.structure import FiniteStructure
+from structured_bandits.structures.model_fit import ModelFit
 from structured_bandits.structures.questions import FittingCells
 from structured_bandits.structures.reward_ranges import Rewards
 

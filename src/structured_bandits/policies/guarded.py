@@ -7,23 +7,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
+from structured_bandits.base.arrays import Ints
 from structured_bandits.base.checks import checked_at_least, checked_probability
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.intervals import Intervals
+from structured_bandits.base.round_robin import first_pulls
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.misfit.build import misfit_test
-from structured_bandits.inference.misfit.e_value import LookMemory, MisfitTest, fresh_look_memory
-from structured_bandits.inference.misfit.schedule import (
+from structured_bandits.inference.misfit.e_value import (
+    LookMemory,
+    MisfitTest,
     Watching,
     check_watching,
+    fresh_look_memory,
     fresh_watching,
     look_if_due,
     settle_pulls,
 )
-from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.round_robin import first_pulls
 from structured_bandits.policies.base import ChoicePolicy, Policy, described
-from structured_bandits.policies.form import check_policy
 from structured_bandits.policies.klucb import KLUCB
 from structured_bandits.policies.playing import (
     choose,
@@ -35,7 +36,8 @@ from structured_bandits.policies.playing import (
     plan_one,
     update,
 )
-from structured_bandits.protocol import Choice, Now, Outcome, Seen
+from structured_bandits.policies.validation import check_policy
+from structured_bandits.protocols import Choice, Now, Outcome, Seen
 
 NOT_DUE = -1  # no arm has to be explored
 NOT_RUNG = 0

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data
 from structured_bandits.inference.priors import believed_prior, checked_prior, plain_prior
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.information_ratio import NO_ARM, Mixture, least_ratio
 from structured_bandits.policies.base import (
     ChoicePolicy,
     GivenRange,
@@ -30,7 +29,8 @@ from structured_bandits.policies.best_arm_belief import (
     write_belief,
     write_information,
 )
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.policies.information_ratio import NO_ARM, Mixture, least_ratio
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
 
 
@@ -47,10 +47,10 @@ class IDS(StructuredPolicy, ChoicePolicy, _IDS):
 
     The arm is drawn at random, with the probabilities that make (expected regret)^2 / (information about
     which arm is best) smallest; both are expectations under the posterior over the models. At most two
-    arms have a positive probability (docs/mathematics.md 2.19). `prior` gives a weight to each model; by
-    default these are the structure's weights, or equal ones if it has none. If all models agree on the
-    mean of the arm that is played, its rewards teach nothing, and simulations do not decide again until
-    it is the other arm's turn.
+    arms have a positive probability (docs/notes/mathematics.md 2.19). `prior` gives a weight to each
+    model; by default these are the structure's weights, or equal ones if it has none. If all models
+    agree on the mean of the arm that is played, its rewards teach nothing, and simulations do not
+    decide again until it is the other arm's turn.
 
     >>> from structured_bandits import FiniteStructure
     >>> IDS(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), prior=[3, 1])

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
-from structured_bandits.compilable import compilable
-from structured_bandits.planning.kl import coin_divergence
+from structured_bandits.base.arrays import Ints
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.kl import coin_divergence
 from structured_bandits.policies.base import (
     GivenRange,
     State,
@@ -24,7 +24,7 @@ from structured_bandits.policies.index_policy import (
     first_unpulled,
     scaled_means,
 )
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
 
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Ints
+from structured_bandits.base.arrays import Flags, Ints
 from structured_bandits.base.checks import checked_count
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data, fresh_data
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.policies.base import (
     GivenRange,
     Policy,
@@ -28,7 +28,7 @@ from structured_bandits.policies.phases import (
     note_here,
     top_up,
 )
-from structured_bandits.protocol import Now
+from structured_bandits.protocols import Now
 from structured_bandits.structures.base import Structure
 
 

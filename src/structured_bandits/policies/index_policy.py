@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_count
-from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Data
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data
 from structured_bandits.policies.base import ChoicePolicy
 
 NO_ARM = -1

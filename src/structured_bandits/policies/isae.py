@@ -7,12 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_above, checked_at_least, checked_word
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data, fresh_data
 from structured_bandits.errors import ParameterError
-from structured_bandits.inference.priors import believed_prior, checked_prior, plain_prior
-from structured_bandits.planning.confidence import Data, fresh_data
+from structured_bandits.inference.priors import (
+    believed_prior,
+    checked_prior,
+    line_weights,
+    plain_prior,
+)
 from structured_bandits.policies.base import (
     ChoicePolicy,
     GivenRange,
@@ -21,13 +26,14 @@ from structured_bandits.policies.base import (
     checked_rewards,
     registered,
 )
+from structured_bandits.policies.curve_rivals import curve_models
 from structured_bandits.policies.rivals import (
     Expectations,
-    ModelTable,
     cheapest_arm,
     counted,
     fresh_belief,
     leave_out,
+    models_in,
     models_of,
     regret_per_nat,
     rivals_of,
@@ -35,8 +41,9 @@ from structured_bandits.policies.rivals import (
     write_posterior,
     write_regret,
 )
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.reward_ranges import Rewards
 
 FAINT = 1e-9  # rivals that are all below this weight are not tested
 RULES = ("value", "threshold")
@@ -70,7 +77,7 @@ class LeadingModel(NamedTuple):
 
 
 class _ISAE(NamedTuple):
-    models: ModelTable
+    models: Any  # of a table, `ModelTable`, or of a curve, `CurveModels`
     numbers: Rule
     draws: int  # which of LEADERS
     sigma: float
@@ -94,7 +101,7 @@ class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
     being wrong about b for as long again costs less than a nat of evidence. Then b is pulled, as it is
     if a = b, or if no rival has a weight above 1e-9. With rule="threshold" only the models count with
     log(sum of prior times likelihood) - log-likelihood < c log(t + 1), and a is pulled as long as the
-    leader has rivals among them; for this rule there is a regret bound (docs/mathematics.md 2.22).
+    leader has rivals among them; for this rule there is a regret bound (docs/notes/mathematics.md 2.22).
 
     - `prior`: a weight for each model; by default those of the structure, or equal ones;
     - `kappa`, `t0`: of the value rule, by default 0.3 and 100;
@@ -104,6 +111,10 @@ class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
       from the weights; "auto" (default), drawn while rewards are out, else likeliest. Whether to test is
       decided for the likeliest model.
 
+    On a curve the sums are integrals, by Gauss and Legendre on both sides of the likeliest model of each
+    line (right to about 1e-9): the leader is the likeliest model of all, a drawn one is drawn from the
+    places of that rule, and rivals are left alone if all together have a weight of at most 1e-9.
+
     While rewards are out, their pulls count as if they had paid the mean of the leader (`expect`), and
     an agent's decisions have a propensity (`chances`).
 
@@ -112,7 +123,7 @@ class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
     'value'
     """
 
-    asks = ("table",)
+    asks = ("weighed_models",)
     randomised = True
 
     rule: str
@@ -137,12 +148,12 @@ class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
         sigma: float | None = None,
     ) -> ISAE:
         """Check the parameters."""
-        table = checked_cells(cls, structure).table
+        cells = checked_cells(cls, structure)
         prior = believed_prior(prior, structure)
         rewards = checked_rewards(reward_range, sigma, structure)
         checked_word("leader", leader, LEADERS)
         numbers = checked_rule(rule, kappa, t0, c, f)
-        models = models_of(table, checked_prior(prior, len(table)), rewards)
+        models = known_models(structure, cells, prior, rewards)
         policy = super().__new__(cls, models, numbers, LEADERS.index(leader), *rewards)
         policy.structure = structure
         policy.rule, policy.leader, policy.f = rule, leader, numbers.f
@@ -158,7 +169,7 @@ class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
 
     def init(self) -> ISAEState:
         """Return a fresh state."""
-        arms = self.models.gaps.shape[1]
+        arms = self.models.arm_count()
         return ISAEState(fresh_data(arms), np.zeros(arms, np.int64))
 
     def expect(self, state: ISAEState, pulls: Ints) -> None:
@@ -183,12 +194,21 @@ class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
         chances = np.zeros(self.n_arms)
         if lead.tests and leader_is_drawn(self, state):
             least = self.numbers.f * belief.regret.min()
+            known = models_in(self.models, belief)
             for model in np.flatnonzero(belief.weights):
-                arm = telling_arm(self.models, int(model), least, belief)
+                arm = telling_arm(known, int(model), least, belief)
                 chances[arm] += belief.weights[model]
         else:
             chances[lead.arm] = 1.0
         return chances
+
+
+def known_models(structure: Structure, cells: Any, prior: Any, rewards: Rewards) -> Any:
+    """Return the models of a table or a curve with their prior."""
+    if hasattr(cells, "table"):
+        return models_of(cells.table, checked_prior(prior, len(cells.table)), rewards)
+    (lines,) = structure.model_lines  # type: ignore[attr-defined]
+    return curve_models(lines, line_weights(lines, prior), rewards)
 
 
 def checked_rule(
@@ -217,14 +237,15 @@ def judge(policy: Any, state: Any, t: int, belief: Expectations) -> LeadingModel
     leader = write_posterior(models, state.data, state.pending, belief)
     if not rule.by_value:
         leader = leave_out(models, rule.c * math.log(max(clock, 1) + 1), belief)
-    best = models.best[leader]
-    rivals = rivals_of(models, best, belief)
+    known = models_in(models, belief)
+    best = known.best[leader]
+    rivals = rivals_of(known, best, belief)
     if rivals.heaviest <= (FAINT if rule.by_value else 0.0):
         return LeadingModel(leader, best, False, True)
-    cheapest = write_regret(models, belief)
+    cheapest = write_regret(known, belief)
     if belief.regret[cheapest] == 0.0:  # best in all models that have a weight
         return LeadingModel(leader, cheapest, False, False)
-    arm = telling_arm(models, leader, rule.f * belief.regret[cheapest], belief)
+    arm = telling_arm(known, leader, rule.f * belief.regret[cheapest], belief)
     if rule.by_value:
         nat = regret_per_nat(best, rivals.weight, belief)
         cheap = (clock + rule.t0) * rivals.regret < rule.kappa * nat
@@ -256,4 +277,4 @@ def pulled_arm(
             if u < below:
                 break
     least = belief.regret[cheapest_arm(belief.regret)]
-    return telling_arm(policy.models, drawn, policy.numbers.f * least, belief)
+    return telling_arm(models_in(policy.models, belief), drawn, policy.numbers.f * least, belief)

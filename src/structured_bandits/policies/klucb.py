@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_at_least, checked_count, checked_word
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data, fresh_data
+from structured_bandits.base.kl import kl_upper
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.planning.kl import kl_upper
-from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front
 from structured_bandits.policies.base import (
     GivenRange,
     State,
@@ -29,8 +28,9 @@ from structured_bandits.policies.index_policy import (
     first_unpulled,
     scaled_means,
 )
+from structured_bandits.policies.indices import Growth, budget_at, kl_front
 from structured_bandits.policies.playing import add_outcome
-from structured_bandits.protocol import Choice, Now, Outcome
+from structured_bandits.protocols import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
 MOST_IN_WINDOW = 10_000_000  # pulls: each takes 16 bytes
@@ -54,7 +54,7 @@ class KLUCB(BlindPolicy, _KLUCB):
     T and m are the pulls and the mean of an arm, d is the Kullback-Leibler divergence of two coins with
     the means m and q, and f = log t + c log log t, or, for the variant "++" that knows the horizon n,
     log+(y (1 + log+(y)^2)) with y = n / (K T) for K arms. For Gaussian rewards (no range) the index is
-    the mean + sigma sqrt(2 f / T). docs/mathematics.md 2.12 has the definition.
+    the mean + sigma sqrt(2 f / T). docs/notes/mathematics.md 2.12 has the definition.
 
     With a `window` only the last so many pulls count, in T, m and t, so that it follows means which
     change (Garivier and Moulines, 2011, with the divergence in place of their radius): for the plain

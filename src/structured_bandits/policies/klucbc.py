@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structured_bandits.base.checks import checked_at_least
-from structured_bandits.planning.intervals import Hoeffding, Intervals
-from structured_bandits.planning.kl_leads import Growth, budget_at, kl_front
-from structured_bandits.planning.leads import highest_index
+from structured_bandits.base.intervals import Hoeffding
 from structured_bandits.policies.base import (
     GivenRange,
     State,
     checked_cells,
-    checked_rewards,
-    checked_scale,
     registered,
 )
-from structured_bandits.policies.competitive import CompetitivePolicy
+from structured_bandits.policies.competitive import CompetitivePolicy, competitive_sets
 from structured_bandits.policies.index_policy import scaled_means
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.policies.indices import Growth, budget_at, highest_index, kl_front
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.questions import CompetitiveCells
+from structured_bandits.structures.questions import Cells
 
 
 class _KLUCBC(NamedTuple):
-    widths: Intervals  # of a budget of 0
-    cells: CompetitiveCells
+    widths: Any  # intervals of a budget of 0, or likelihood sets
+    cells: Cells
     alpha: float
     c: float
     sigma: float
@@ -42,27 +39,25 @@ class KLUCBC(CompetitivePolicy, _KLUCBC):
 
     The index is that of `KLUCB`: the largest q with T d(m, q) <= log t + c log log t; for Gaussian
     rewards (no range) it is the mean + sigma sqrt(2 (log t + c log log t) / T). The models that fit are
-    those of `SUCB` at equal alpha. Among the arms that may be played, those without a pull come first.
+    those of `SUCB` with the same `confidence` and alpha (default 2; 1/2 with "likelihood"). Among the
+    arms that may be played, those without a pull come first.
     """
 
     def __new__(
         cls,
         structure: Structure,
-        alpha: float = 2.0,
+        alpha: float | None = None,
         c: float = 0.0,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
+        confidence: str = "hoeffding",
     ) -> KLUCBC:
         """Check the parameters."""
-        policy = super().__new__(
-            cls,
-            Hoeffding(0.0),
-            checked_cells(cls, structure),
-            checked_scale("alpha", alpha),
-            checked_at_least("c", c, 0.0),
-            *checked_rewards(reward_range, sigma, structure),
-        )
-        policy.structure = structure
+        cells = checked_cells(cls, structure)
+        sets = competitive_sets(structure, alpha, reward_range, sigma, confidence)
+        more = checked_at_least("c", c, 0.0)
+        policy = super().__new__(cls, sets.widths, cells, sets.alpha, more, *sets.rewards)
+        policy.structure, policy.confidence = structure, sets.confidence
         return policy
 
     def choose(self, state: State, now: Now, rng: np.random.Generator) -> Choice:

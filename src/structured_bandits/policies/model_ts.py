@@ -6,15 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import checked_above, checked_share, numbers
+from structured_bandits.base.confidence import Data, fresh_data
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.draws import UNKNOWN, Sampling
 from structured_bandits.inference.priors import believed_prior, plain_prior
 from structured_bandits.inference.spike_and_slab import OFF, STRENGTHS, Doubt
 from structured_bandits.inference.switching import HAZARDS
-from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.planning.posterior_draws import Sampling
-from structured_bandits.planning.thinning import UNKNOWN
 from structured_bandits.policies.base import (
     ChoicePolicy,
     GivenRange,
@@ -25,7 +24,7 @@ from structured_bandits.policies.base import (
 )
 from structured_bandits.policies.playing import add_outcome
 from structured_bandits.policies.posteriors import filter_of, sampling_of
-from structured_bandits.protocol import Choice, Now, Outcome
+from structured_bandits.protocols import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
 STRONGEST = 1e12  # observations behind a mean; with more it is exact as far as floats go
@@ -68,14 +67,14 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
 
     A reward inside the range counts as a part of a success, which is exact for rewards of 0 and 1 and a
     quasi-likelihood otherwise; without a range rewards are Gaussian with deviation `sigma`
-    (docs/mathematics.md 2.17, 2.18). Margins (`sb.around`) are read as laws of the means with the mean
-    and the variance of an even spread. Polytopes are refused.
+    (docs/notes/mathematics.md 2.17, 2.18). Margins (`sb.around`) are read as laws of the means with
+    the mean and the variance of an even spread. Polytopes are refused.
 
     When one arm has nearly all of the posterior probability, a simulation plays it many times without
     deciding again. That is exact: the arms are those of pull-by-pull play with the same uniform numbers
-    (docs/planning.md 20). On curves the probabilities of arms are right to 1e-10; with trust below 1 a
-    curve counts as models whose means are at most 0.005 of the range of rewards apart. Products, margins
-    and trust below 1 are played pull by pull.
+    (docs/notes/lookahead.md 20). On curves the probabilities of arms are right to 1e-10; with trust
+    below 1 a curve counts as models whose means are at most 0.005 of the range of rewards apart.
+    Products, margins and trust below 1 are played pull by pull.
 
     >>> from structured_bandits import FiniteStructure
     >>> ModelTS(FiniteStructure([[0.8, 0.3], [0.2, 0.7]]), trust=0.5).parameters()["off"]

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_at_least
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data, fresh_data
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import Data, fresh_data
-from structured_bandits.policies.allocations import model_allocations
 from structured_bandits.policies.base import (
     ChoicePolicy,
     GivenRange,
@@ -20,15 +19,16 @@ from structured_bandits.policies.base import (
     registered,
     structure_and_arms,
 )
-from structured_bandits.policies.guides import (
+from structured_bandits.policies.ossb_targets import (
     Allocation,
     ArmGuide,
     Guide,
     ModelGuide,
+    SolvedGuide,
     fresh_allocation,
+    model_allocations,
 )
-from structured_bandits.policies.solved_guide import SolvedGuide
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.finite.structure import FiniteStructure
 from structured_bandits.structures.reward_ranges import Rewards

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.compilable import chosen_by_class, compilable, do_nothing
+from structured_bandits.base.arrays import Flags, Floats, Ints
+from structured_bandits.base.compilable import compilable, do_nothing
+from structured_bandits.base.confidence import Box, Data, write_box
+from structured_bandits.base.intervals import Intervals
 from structured_bandits.errors import ParameterError
-from structured_bandits.inference.likelihood_sets import LikelihoodSets, fresh_logs
-from structured_bandits.planning.confidence import Box, Data, write_box
-from structured_bandits.planning.intervals import Intervals
+from structured_bandits.inference.likelihood_sets import LikelihoodSets, by_sets
 from structured_bandits.structures.questions import Cells, forget_history
 
 MOST_PULLS = 1 << 52  # more than any horizon; sums over two thousand arms still fit 64 bits
@@ -137,10 +137,10 @@ def box_notes(widths: Intervals, cells: Cells) -> Any:
 
 def likelihood_notes(widths: LikelihoodSets, cells: Cells) -> Floats:
     """Return memory for the log-likelihoods of all models."""
-    return fresh_logs(widths)
+    return widths.fresh_logs()
 
 
-notes_of = chosen_by_class({LikelihoodSets: likelihood_notes}, box_notes)
+notes_of = by_sets(likelihood_notes, box_notes)
 
 
 def forget_box(widths: Intervals, cells: Cells, notes: Any) -> None:
@@ -148,7 +148,7 @@ def forget_box(widths: Intervals, cells: Cells, notes: Any) -> None:
     forget_history(cells, notes)
 
 
-forget_notes = chosen_by_class({LikelihoodSets: do_nothing}, forget_box)
+forget_notes = by_sets(do_nothing, forget_box)
 
 
 def check_phase(phase: int, active: Flags, candidates: Flags, most: int = MOST_PHASES) -> None:

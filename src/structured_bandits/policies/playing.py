@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
-from structured_bandits.compilable import chosen, compilable, do_nothing
-from structured_bandits.protocol import Choice, Now, Outcome, Seen
+from structured_bandits.base.arrays import Ints
+from structured_bandits.base.compilable import chosen, compilable, do_nothing
+from structured_bandits.protocols import Choice, Now, Outcome, Seen
 
 
 def chooses(kind: type) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.curve_posterior import CurvePosterior
+from structured_bandits.inference.draws import Sampling
 from structured_bandits.inference.likelihood import FLOOR, evidence_of
-from structured_bandits.inference.priors import checked_prior
+from structured_bandits.inference.lines import cut_at_floor, scaled_to_range, shares_of
+from structured_bandits.inference.priors import checked_prior, line_weights
+from structured_bandits.inference.product_posterior import Group, ProductSampling
 from structured_bandits.inference.spike_and_slab import (
     Doubt,
     SlabGroup,
@@ -20,10 +23,7 @@ from structured_bandits.inference.spike_and_slab import (
     spike_and_slab,
 )
 from structured_bandits.inference.switching import SwitchingPosterior
-from structured_bandits.planning.curve_plans import CurveSampling
-from structured_bandits.planning.posterior_draws import Sampling
-from structured_bandits.planning.posterior_plans import TableSampling
-from structured_bandits.planning.product_posterior import Group, ProductSampling
+from structured_bandits.inference.table_posterior import TablePosterior
 from structured_bandits.structures.questions import ModelBoxes, ModelLines
 from structured_bandits.structures.reward_ranges import Rewards
 
@@ -105,7 +105,7 @@ def spikes_in(boxes: ModelBoxes, rewards: Rewards) -> Spikes:
         if not math.isfinite(rewards.bottom):
             return Spikes(means, rewards.sigma**2 / variance)
         width = rewards.top - rewards.bottom
-        shares = _scaled(means, rewards).clip(FLOOR, 1.0 - FLOOR)
+        shares = scaled_to_range(means, rewards).clip(FLOOR, 1.0 - FLOOR)
         worth = np.where(
             variance > 0.0, shares * (1.0 - shares) * width**2 / variance - 1.0, math.inf
         )
@@ -141,92 +141,11 @@ def _believed(
         hit, miss = evidence.per_reward, evidence.per_pull
         if bounded:
             hit, miss = rewards.top * hit + miss, rewards.bottom * hit + miss
-        return TableSampling(weights, temper * hit, temper * miss, lines.best, reward_range), lines
+        return TablePosterior(weights, temper * hit, temper * miss, lines.best, reward_range), lines
     if not bounded:
         scale = temper / rewards.sigma**2
-        curve = CurveSampling(weights, lines.first, lines.last, lines.best, scale, reward_range)
+        curve = CurvePosterior(weights, lines.first, lines.last, lines.best, scale, reward_range)
         return curve, lines
     lines, weights = cut_at_floor(lines, weights, rewards)
     first, last = (shares_of(end, rewards) for end in (lines.first, lines.last))
-    return CurveSampling(weights, first, last, lines.best, temper, reward_range), lines
-
-
-def line_weights(lines: ModelLines, prior: Any) -> Floats:
-    """Return the logarithm of each line's prior weight.
-
-    A table has a weight for each model, a curve one for each piece, spread evenly over the piece. By
-    default models have equal weights and curves weights by length.
-    """
-    pieces = int(lines.piece.max()) + 1
-    length = np.bincount(lines.piece, lines.length, pieces)
-    if not length.any():
-        return checked_prior(prior, pieces)[lines.piece]
-    if prior is None:
-        if not length.all():
-            raise ParameterError(
-                "prior=None: the structure has single models among its pieces, which have no share in "
-                f"a uniform prior; give {pieces} weights, one for each piece"
-            )
-        prior = length
-    share = np.divide(
-        lines.length,
-        length[lines.piece],
-        out=np.ones(len(lines.length)),
-        where=length[lines.piece] > 0.0,
-    )
-    return checked_prior(prior, pieces, "piece")[lines.piece] + np.log(share)
-
-
-def cut_at_floor(lines: ModelLines, weights: Floats, rewards: Rewards) -> tuple[ModelLines, Floats]:
-    """Cut lines where a mean is as likely as the floor allows; beyond it counts as constant."""
-    parts = floor_parts(lines, rewards)
-    cells = parts.cell
-    left, right = parts.left[:, None], parts.right[:, None]
-    first, rise = lines.first[cells], lines.last[cells] - lines.first[cells]
-    width = parts.right - parts.left
-    cut = ModelLines(
-        first + left * rise,
-        np.where(right == 1.0, lines.last[cells], first + right * rise),
-        lines.best[cells],
-        lines.piece[cells],
-        lines.length[cells] * width,
-    )
-    return cut, weights[cells] + np.log(width)
-
-
-class FloorParts(NamedTuple):
-    """Parts of lines, from one position to another, on which no mean crosses the floor."""
-
-    cell: Ints  # the line
-    left: Floats
-    right: Floats
-
-
-def floor_parts(lines: ModelLines, rewards: Rewards) -> FloorParts:
-    """Return the parts between the places where a mean is at the floor, or at 1 less the floor."""
-    ends = _scaled(lines.first, rewards), _scaled(lines.last, rewards)
-    rows = []
-    for cell, (first, last) in enumerate(zip(*ends, strict=True)):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            places = np.concatenate(
-                [(level - first) / (last - first) for level in (FLOOR, 1.0 - FLOOR)]
-            )
-        inner = np.unique(places[(places > 0.0) & (places < 1.0)])
-        cuts = [0.0, *inner.tolist(), 1.0]
-        rows += [(cell, left, right) for left, right in pairwise(cuts)]
-    return FloorParts(*(np.array(column) for column in zip(*rows, strict=True)))
-
-
-def whole_parts(count: int) -> FloorParts:
-    """Return lines that are not cut."""
-    return FloorParts(np.arange(count), np.zeros(count), np.ones(count))
-
-
-def _scaled(means: Floats, rewards: Rewards) -> Floats:
-    """Return means as shares of the range of rewards."""
-    return (means - rewards.bottom) / (rewards.top - rewards.bottom)
-
-
-def shares_of(means: Floats, rewards: Rewards) -> Floats:
-    """Return means as shares of the range, none closer to its ends than the floor."""
-    return np.clip(_scaled(means, rewards), FLOOR, 1.0 - FLOOR)
+    return CurvePosterior(weights, first, last, lines.best, temper, reward_range), lines

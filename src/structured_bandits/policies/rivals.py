@@ -1,7 +1,7 @@
 """The leading model of a table, its rivals, and what a pull of each arm costs and tells against them.
 
-The leader is the model with the largest posterior weight; its rivals are the models in which another arm
-is better than the leader's best one (docs/mathematics.md 2.22).
+The leader is the model with the largest posterior weight; its rivals are the models in which another
+arm is better than the leader's best one (docs/notes/mathematics.md 2.22).
 """
 
 from __future__ import annotations
@@ -11,17 +11,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.compilable import chosen_by_class, compilable
+from structured_bandits.base.confidence import Data
+from structured_bandits.base.records import Record
 from structured_bandits.inference.likelihood import (
     Likelihood,
     divergence,
     likelihood_of,
     write_logs,
 )
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.weights import write_weights
-from structured_bandits.records import Record
+from structured_bandits.inference.weights import write_weights
+from structured_bandits.policies.curve_rivals import (
+    CurveModels,
+    Places,
+    fresh_places,
+    keep_places,
+    places_of,
+    told_by_place,
+    weigh_places,
+)
 from structured_bandits.structures.reward_ranges import Rewards
 
 MOST_TOLD = 2_000_000  # numbers that are kept of a table
@@ -38,6 +47,10 @@ class _ModelTable(NamedTuple):
 
 class ModelTable(Record, _ModelTable):
     """What the models of a table say of rewards and arms."""
+
+    def arm_count(self) -> int:
+        """Return the number of arms."""
+        return self.means.shape[1]
 
 
 class Expectations(NamedTuple):
@@ -72,15 +85,26 @@ def models_of(table: Floats, log_prior: Floats, rewards: Rewards) -> ModelTable:
     return ModelTable(table, gaps, best, log_prior, likelihood, told)
 
 
-@compilable
-def fresh_belief(models: ModelTable) -> Expectations:
-    """Return memory for a belief."""
+def fresh_table_belief(models: ModelTable) -> Expectations:
+    """Return memory for a belief about the models of a table."""
     count, arms = models.gaps.shape
     return Expectations(np.zeros(count), np.zeros(count), np.zeros(arms), np.zeros(arms))
 
 
-@compilable
-def write_posterior(models: ModelTable, data: Data, pending: Ints, belief: Expectations) -> int:
+#: `fresh_belief(models)`: memory for a belief.
+fresh_belief = chosen_by_class({CurveModels: fresh_places}, fresh_table_belief)
+
+
+def table_itself(models: ModelTable, belief: Expectations) -> ModelTable:
+    """Return the models of a table, which are always the same."""
+    return models
+
+
+#: `models_in(models, belief)`: the models that the weights of a belief belong to.
+models_in = chosen_by_class({CurveModels: places_of}, table_itself)
+
+
+def weigh_table(models: ModelTable, data: Data, pending: Ints, belief: Expectations) -> int:
     """Write the weights of the models, from all data anew; return the heaviest model.
 
     A pull whose reward is pending lowers each model by its divergence from the heaviest one, as if it
@@ -93,7 +117,7 @@ def write_posterior(models: ModelTable, data: Data, pending: Ints, belief: Expec
         for arm in range(len(pending)):
             if pending[arm] > 0:
                 for model in range(len(logs)):
-                    logs[model] -= pending[arm] * told_of(models, arm, found.place, model)
+                    logs[model] -= pending[arm] * told_by_table(models, arm, found.place, model)
         found = write_weights(logs, belief.weights)
     for model in range(len(logs)):
         belief.weights[model] /= found.total
@@ -109,8 +133,7 @@ def counted(pulls: Ints) -> int:
     return count
 
 
-@compilable
-def leave_out(models: ModelTable, budget: float, belief: Expectations) -> int:
+def leave_out_of_table(models: ModelTable, budget: float, belief: Expectations) -> int:
     """Leave out the models with log(sum of prior times likelihood) - log-likelihood >= budget.
 
     Return the heaviest that is left. For a positive budget that is never none: the sum is at most the
@@ -136,6 +159,12 @@ def leave_out(models: ModelTable, budget: float, belief: Expectations) -> int:
     return leader
 
 
+#: `write_posterior(models, data, pending, belief)`: write the weights; return the leader.
+write_posterior = chosen_by_class({CurveModels: weigh_places}, weigh_table)
+#: `leave_out(models, budget, belief)`: leave out what a likelihood set refutes; return the leader.
+leave_out = chosen_by_class({CurveModels: keep_places}, leave_out_of_table)
+
+
 @compilable
 def rivals_of(models: ModelTable, best: int, belief: Expectations) -> RivalModels:
     """Return what is believed of the models in which an arm is not best."""
@@ -152,11 +181,15 @@ def rivals_of(models: ModelTable, best: int, belief: Expectations) -> RivalModel
 
 
 @compilable
-def told_of(models: ModelTable, arm: int, model: int, other: int) -> float:
+def told_by_table(models: ModelTable, arm: int, model: int, other: int) -> float:
     """Return what a pull of an arm tells against another model if this one is right, in nats."""
     if len(models.told) > 0:
         return models.told[model, other, arm]
     return divergence(models.likelihood, arm, models.means[model, arm], model, other)
+
+
+#: `told_of(models, arm, model, other)`: what a pull of an arm tells against another model, in nats.
+told_of = chosen_by_class({Places: told_by_place}, told_by_table)
 
 
 @compilable

@@ -7,13 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Ints
+from structured_bandits.base.arrays import Flags, Ints
 from structured_bandits.base.checks import checked_at_least, checked_count, checked_word
-from structured_bandits.compilable import chosen_by_class
+from structured_bandits.base.confidence import Box, Data, fresh_box, fresh_data, width_budget
+from structured_bandits.base.intervals import Intervals
 from structured_bandits.errors import ParameterError
-from structured_bandits.inference.likelihood_sets import LikelihoodSets, find_best_arms_at
-from structured_bandits.planning.confidence import Box, Data, fresh_box, fresh_data, width_budget
-from structured_bandits.planning.intervals import Intervals
+from structured_bandits.inference.likelihood_sets import LikelihoodSets, by_sets
 from structured_bandits.policies.base import (
     GivenRange,
     PaperPolicy,
@@ -39,7 +38,7 @@ from structured_bandits.policies.phases import (
     phase_target,
     top_up,
 )
-from structured_bandits.protocol import Now
+from structured_bandits.protocols import Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import Cells, candidate_arms
 
@@ -77,7 +76,7 @@ class SAE(PaperPolicy, _SAE):
     With confidence="likelihood", the default on tables, the models that fit are {theta : log N -
     L_theta < alpha log n}, where n is the horizon, L the log-likelihood and N the mean of the models'
     likelihoods by their prior: the best arm of the truth is dropped with a probability of at most
-    n^-alpha (docs/mathematics.md 4.6). They are looked at after every round of the active arms
+    n^-alpha (docs/notes/mathematics.md 4.6). They are looked at after every round of the active arms
     (looks="round"), or when each has 1, 2, 4, 8, … pulls ("phase"). Otherwise:
 
     Phase h ends when each active arm has ceil((2 sigma)^2 alpha log n (1 + 1/beta)^2 4^h / w^2) pulls,
@@ -195,7 +194,7 @@ def target_of_looks(widths: LikelihoodSets, policy: SAE, state: SAEState) -> int
     return min(state.phase[0] + 1 if count > 1 else 2 * (state.phase[0] + 1), MOST_PULLS)
 
 
-target_of = chosen_by_class({LikelihoodSets: target_of_looks}, target_of_phase)
+target_of = by_sets(target_of_looks, target_of_phase)
 
 
 def look_at_box(widths: Intervals, policy: SAE, state: SAEState) -> None:
@@ -207,10 +206,10 @@ def look_at_box(widths: Intervals, policy: SAE, state: SAEState) -> None:
 def look_at_likelihoods(widths: LikelihoodSets, policy: SAE, state: SAEState) -> None:
     """Mark the best arms of the models that the likelihood does not refute."""
     budget = policy.alpha * math.log(max(policy.horizon, 2))
-    find_best_arms_at(widths, state.data, budget, state.notes, state.found)
+    widths.arms_in_set(state.data, budget, state.notes, state.found)
 
 
-look = chosen_by_class({LikelihoodSets: look_at_likelihoods}, look_at_box)
+look = by_sets(look_at_likelihoods, look_at_box)
 
 
 def one_more(widths: Intervals, policy: SAE, state: SAEState) -> int:
@@ -232,7 +231,7 @@ def next_look(widths: LikelihoodSets, policy: SAE, state: SAEState) -> int:
     return max(state.phase[0] + 1, fewest)
 
 
-next_phase = chosen_by_class({LikelihoodSets: next_look}, one_more)
+next_phase = by_sets(next_look, one_more)
 
 
 def checked_looks(confidence: str, looks: str | None, beta: float) -> str | None:

@@ -7,20 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags
-from structured_bandits.compilable import chosen_by_class
+from structured_bandits.base.arrays import Flags
+from structured_bandits.base.confidence import Data, box_of
+from structured_bandits.base.intervals import Intervals
 from structured_bandits.inference.likelihood_sets import (
-    NO_MODEL,
+    NO_ARM,
     LikelihoodSets,
     budget_at,
-    find_best_arms_at,
-    fresh_logs,
-    most_optimistic,
-    write_log_likelihoods,
+    by_sets,
 )
-from structured_bandits.planning.confidence import Data, box_of
-from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.leads import highest_index, least_pulled
 from structured_bandits.policies.base import (
     ChoicePolicy,
     GivenRange,
@@ -33,7 +28,8 @@ from structured_bandits.policies.base import (
     registered,
     widths_of,
 )
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.policies.indices import highest_index, least_pulled
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import Cells, candidate_arms
 from structured_bandits.structures.shared_ties import least_pulled_tie
@@ -61,16 +57,16 @@ class SUCB(PaperPolicy, ChoicePolicy, _SUCB):
     sqrt(alpha log t / T_i) for all pulled i}, with "kl" {theta : T_i kl(mean_i, mu_i(theta)) < 2 alpha
     log t for all pulled i}, which is smaller and as safe for rewards in a range. The most optimistic
     model is the one with the highest best mean; if two are equal, the lowest arm is played, or the least
-    pulled where polytopes fix the best mean, and not its arm (docs/mathematics.md 2.4). If no model
-    fits, this is counted as an empty set, and the arm with the highest UCB index among those that are
-    best in some model is played (errata, I-15), of likelihood sets the least pulled of these.
+    pulled where polytopes fix the best mean, and not its arm (docs/notes/mathematics.md 2.4). If no
+    model fits, this is counted as an empty set, and the arm with the highest UCB index among those
+    that are best in some model is played (errata, I-15), of likelihood sets the least pulled of these.
 
     The defaults are for use, outside the theorems: alpha = 1/2, and KL intervals where there is no
     table. `SUCB.paper` is the rule of the paper's experiments. The paper's own parameter is twice our
     alpha (docs/concepts.md).
     """
 
-    asks = ("choose", "certain_length", "empty_length", "best_arms_in")
+    asks = ("best_arms_in", "optimistic_arm")
 
     def __new__(
         cls,
@@ -95,7 +91,7 @@ class SUCB(PaperPolicy, ChoicePolicy, _SUCB):
         if level is None:
             sets: Any = self.widths
             budget = budget_at(self.alpha, t)
-            alive = find_best_arms_at(sets, state.data, budget, fresh_logs(sets), found)
+            alive = sets.arms_in_set(state.data, budget, sets.fresh_logs(), found)
         else:
             box = box_of(state.data, level)
             alive = self.cells.best_arms_in(box, found, self.cells.fresh_notes())
@@ -122,12 +118,10 @@ def in_box(widths: Intervals, policy: SUCB, data: Data, t: int) -> Choice:
 
 def in_likelihoods(widths: LikelihoodSets, policy: SUCB, data: Data, t: int) -> Choice:
     """Choose among the models that the likelihood does not refute."""
-    logs = fresh_logs(widths)
-    total = write_log_likelihoods(widths, data, logs)
-    model = most_optimistic(widths, logs, total - budget_at(policy.alpha, t))
-    if model == NO_MODEL:  # rewards that are impossible in all of them
+    arm = widths.arm_in_set(data, budget_at(policy.alpha, t), widths.fresh_logs())
+    if arm == NO_ARM:  # rewards that are impossible in all models
         return Choice(least_pulled(data.pulls, policy.candidates), 1)
-    return Choice(widths.best[model], 0)
+    return Choice(arm, 0)
 
 
-optimistic_choice = chosen_by_class({LikelihoodSets: in_likelihoods}, in_box)
+optimistic_choice = by_sets(in_likelihoods, in_box)

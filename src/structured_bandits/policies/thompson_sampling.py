@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_share
+from structured_bandits.base.confidence import Data, fresh_data
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.policies.base import (
     ChoicePolicy,
     GivenRange,
@@ -21,7 +21,7 @@ from structured_bandits.policies.base import (
 )
 from structured_bandits.policies.beliefs import Belief, checked_belief, highest_draw
 from structured_bandits.policies.playing import add_outcome
-from structured_bandits.protocol import Choice, Now, Outcome
+from structured_bandits.protocols import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
 
@@ -53,8 +53,8 @@ class ThompsonSampling(ChoicePolicy, _ThompsonSampling):
     (logs, batches) those of the last arm count as the newest.
 
     Simulations that plan ahead avoid most draws while one arm is clearly ahead. They have the same
-    distribution as pull-by-pull play, but use other random numbers (docs/planning.md 19). Live agents
-    decide pull by pull.
+    distribution as pull-by-pull play, but use other random numbers (docs/notes/lookahead.md 19). Live
+    agents decide pull by pull.
 
     >>> ThompsonSampling(3)
     ThompsonSampling(3 arms, prior=(1.0, 1.0), arms='all', reward_range=(0.0, 1.0), sigma=0.5)

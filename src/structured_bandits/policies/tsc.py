@@ -6,25 +6,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.planning.intervals import Hoeffding, Intervals
 from structured_bandits.policies.base import (
     GivenRange,
     State,
     checked_cells,
-    checked_rewards,
-    checked_scale,
     registered,
 )
 from structured_bandits.policies.beliefs import Belief, checked_belief, highest_draw
-from structured_bandits.policies.competitive import CompetitivePolicy
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.policies.competitive import CompetitivePolicy, competitive_sets
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.questions import CompetitiveCells
+from structured_bandits.structures.questions import Cells
 
 
 class _TSC(NamedTuple):
-    widths: Intervals  # of a budget of 0
-    cells: CompetitiveCells
+    widths: Any  # intervals of a budget of 0, or likelihood sets
+    cells: Cells
     belief: Belief
     alpha: float
     sigma: float
@@ -36,9 +33,9 @@ class _TSC(NamedTuple):
 class TSC(CompetitivePolicy, _TSC):
     """Thompson sampling among the arms that are best in some model that fits; among all if none fits.
 
-    Draws and `prior` are those of `ThompsonSampling`; the models that fit are those of `SUCB` at equal
-    alpha. If a single arm may be played, nothing is drawn. For Gaussian rewards without a prior each arm
-    is pulled once first, whatever fits.
+    Draws and `prior` are those of `ThompsonSampling`; the models that fit are those of `SUCB` with the
+    same `confidence` and alpha (default 2; 1/2 with "likelihood"). If a single arm may be played,
+    nothing is drawn. For Gaussian rewards without a prior each arm is pulled once first, whatever fits.
     """
 
     randomised = True
@@ -48,18 +45,18 @@ class TSC(CompetitivePolicy, _TSC):
     def __new__(
         cls,
         structure: Structure,
-        alpha: float = 2.0,
+        alpha: float | None = None,
         prior: Any = None,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
+        confidence: str = "hoeffding",
     ) -> TSC:
         """Check the parameters."""
         cells = checked_cells(cls, structure)
-        rewards = checked_rewards(reward_range, sigma, structure)
-        belief, pair = checked_belief(prior, rewards)
-        scale = checked_scale("alpha", alpha)
-        policy = super().__new__(cls, Hoeffding(0.0), cells, belief, scale, *rewards)
-        policy.structure = structure
+        sets = competitive_sets(structure, alpha, reward_range, sigma, confidence)
+        belief, pair = checked_belief(prior, sets.rewards)
+        policy = super().__new__(cls, sets.widths, cells, belief, sets.alpha, *sets.rewards)
+        policy.structure, policy.confidence = structure, sets.confidence
         policy.prior = pair
         return policy
 

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.compilable import chosen_by_class
-from structured_bandits.planning.confidence import Data, width_budget
-from structured_bandits.planning.intervals import Hoeffding, Intervals
-from structured_bandits.planning.kl_leads import kl_front
+from structured_bandits.base.compilable import chosen_by_class
+from structured_bandits.base.confidence import Data, width_budget
+from structured_bandits.base.intervals import Hoeffding, Intervals
 from structured_bandits.policies.base import (
     ChoicePolicy,
     ConfidenceSetPolicy,
@@ -20,7 +19,8 @@ from structured_bandits.policies.base import (
     registered,
     structure_and_arms,
 )
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.policies.indices import kl_front
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
 
 

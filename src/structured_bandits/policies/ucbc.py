@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags
-from structured_bandits.compilable import chosen_by_class
-from structured_bandits.planning.confidence import Data
-from structured_bandits.planning.intervals import Hoeffding, Intervals
-from structured_bandits.planning.kl_leads import kl_front
-from structured_bandits.planning.leads import highest_index
+from structured_bandits.base.arrays import Flags
+from structured_bandits.base.compilable import chosen_by_class
+from structured_bandits.base.confidence import Data, width_budget
+from structured_bandits.base.intervals import Hoeffding, Intervals
 from structured_bandits.policies.base import (
     GivenRange,
     State,
     checked_cells,
-    checked_sets,
+    checked_widths,
     registered,
-    widths_of,
 )
-from structured_bandits.policies.competitive import CompetitivePolicy
+from structured_bandits.policies.competitive import CompetitivePolicy, competitive_sets
 from structured_bandits.policies.index_policy import scaled_means
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.policies.indices import highest_index, kl_front
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.questions import CompetitiveCells
+from structured_bandits.structures.questions import Cells
 
 
 class _UCBC(NamedTuple):
-    widths: Intervals  # of a budget of 0
-    cells: CompetitiveCells
+    widths: Any  # intervals of a budget of 0, or likelihood sets: which models fit
+    indices: Intervals  # of a budget of 0: whose upper ends are compared
+    cells: Cells
     alpha: float
     sigma: float
     bottom: float
@@ -41,22 +40,26 @@ class _UCBC(NamedTuple):
 class UCBC(CompetitivePolicy, _UCBC):
     """Play UCB among the arms that are best in some model that fits; among all arms if none fits.
 
-    Models and indices have the same intervals, those of `UCB` and `SUCB` at equal alpha: radii, or KL
-    intervals with confidence="kl". Among the arms that may be played, those without a pull come first.
+    Models and indices have the same intervals, those of `UCB` and `SUCB` at equal alpha (default 2):
+    radii, or KL intervals with confidence="kl". With confidence="likelihood" the models are those of
+    the likelihood set of `SUCB` (default alpha 1/2), and indices are upper ends of KL intervals. Among
+    the arms that may be played, those without a pull come first.
     """
 
     def __new__(
         cls,
         structure: Structure,
-        alpha: float = 2.0,
+        alpha: float | None = None,
         reward_range: GivenRange = "structure",
         sigma: float | None = None,
         confidence: str = "hoeffding",
     ) -> UCBC:
         """Check the parameters."""
         cells = checked_cells(cls, structure)
-        sets = checked_sets(structure, alpha, reward_range, sigma, confidence)
-        policy = super().__new__(cls, sets.widths, cells, sets.alpha, *sets.rewards)
+        sets = competitive_sets(structure, alpha, reward_range, sigma, confidence)
+        sharp = "kl" if sets.confidence == "likelihood" else sets.confidence
+        indices = checked_widths(sharp, sets.rewards)
+        policy = super().__new__(cls, sets.widths, indices, cells, sets.alpha, *sets.rewards)
         policy.structure, policy.confidence = structure, sets.confidence
         return policy
 
@@ -64,18 +67,19 @@ class UCBC(CompetitivePolicy, _UCBC):
         """Return the first competitive arm without a pull, else the one with the highest index."""
         arms, empty = self.competitive_arms(state, now.t)
         log_time = math.log(now.t + 1)
-        return Choice(highest_upper_end(self.widths, self, state.data, arms, log_time), empty)
+        return Choice(highest_upper_end(self.indices, self, state.data, arms, log_time), empty)
 
 
 def highest_radius_index(
-    widths: Hoeffding, policy: UCBC, data: Data, arms: Flags, log_time: float
+    indices: Hoeffding, policy: UCBC, data: Data, arms: Flags, log_time: float
 ) -> int:
     """Return the arm with the highest mean + 2 sigma sqrt(alpha log t / pulls)."""
-    return highest_index(data, widths_of(policy, log_time), arms).arm
+    level = indices.at(width_budget(policy.alpha, policy.sigma, log_time))
+    return highest_index(data, level, arms).arm
 
 
 def highest_kl_index(
-    widths: Intervals, policy: UCBC, data: Data, arms: Flags, log_time: float
+    indices: Intervals, policy: UCBC, data: Data, arms: Flags, log_time: float
 ) -> int:
     """Return the arm with the highest q such that pulls * kl(mean, q) <= 2 alpha log t."""
     means = scaled_means(data, policy.bottom, policy.top)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Data, fresh_data
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import Data, fresh_data
 from structured_bandits.policies.base import (
     GivenRange,
     checked_rewards,
@@ -20,7 +20,7 @@ from structured_bandits.policies.base import (
 )
 from structured_bandits.policies.index_policy import NO_ARM, BlindPolicy, first_unpulled
 from structured_bandits.policies.playing import add_outcome
-from structured_bandits.protocol import Choice, Now, Outcome
+from structured_bandits.protocols import Choice, Now, Outcome
 from structured_bandits.structures.base import Structure
 
 OF_VARIANCE, OF_WIDTH = 2.4, 3.6  # 2 zeta and 3 zeta with zeta = 1.2, as in the paper's experiments

@@ -16,7 +16,7 @@ from structured_bandits.policies.base import (
     fresh_state,
     registered,
 )
-from structured_bandits.protocol import Choice, Now
+from structured_bandits.protocols import Choice, Now
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import LineCells
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import msgspec
 
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.wire import Problem
+from structured_bandits.service.wire import Problem
 
 #: What a type begins with. It is a name to compare and no address: none is public yet.
 TYPE_PREFIX = "urn:structured-bandits:problem:"

@@ -29,8 +29,8 @@ from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.service.ui.explorer.routes import Frame, explorer_routes
 from structured_bandits.service.ui.pages.registry_for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.routes import bar, page_routes, refusal
+from structured_bandits.service.wire import Carry, NewVersion
 from structured_bandits.structures.base import Structure
-from structured_bandits.wire import Carry, NewVersion
 
 with needs("The service", extra="serve"):
     import uvicorn

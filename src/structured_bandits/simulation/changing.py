@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Ints
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.round_robin import first_pulls, write_order
 from structured_bandits.errors import ParameterError
 from structured_bandits.lookahead.base import (
     Work,
@@ -23,10 +24,9 @@ from structured_bandits.lookahead.base import (
     quick_choose,
     quick_plan,
 )
-from structured_bandits.planning.round_robin import first_pulls, write_order
 from structured_bandits.policies.playing import chooses, moment_of, observe, update
-from structured_bandits.protocol import ChangingWorld, Now, Outcome, PolicyLike, Seen
-from structured_bandits.simulation.game import Game, RunRecord
+from structured_bandits.protocols import ChangingWorld, Now, Outcome, PolicyLike, Seen
+from structured_bandits.simulation.run_spec import Game, RunRecord
 
 
 class Steps(NamedTuple):

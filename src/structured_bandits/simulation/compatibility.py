@@ -7,9 +7,9 @@ from typing import Any
 
 from structured_bandits.errors import HorizonWarning, ParameterError, RewardError, warn_user
 from structured_bandits.policies.base import Policy
-from structured_bandits.policies.form import check_first_plan, check_policy
 from structured_bandits.policies.horizons import beyond_horizon, tuned_horizon
-from structured_bandits.protocol import Paid
+from structured_bandits.policies.validation import check_first_plan, check_policy
+from structured_bandits.protocols import Paid
 from structured_bandits.simulation.generator import fresh_generator
 from structured_bandits.worlds.delays import Delayed
 from structured_bandits.worlds.world import World

@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -32,19 +33,21 @@ from numba.core.cpu import CPUTargetOptions
 from numba.core.environment import lookup_environment
 from numba.extending import intrinsic, overload, overload_method
 
+from structured_bandits.base.compilable import CHOICES, COMPILABLE, COMPILED_AS, KERNELS, do_nothing
 from structured_bandits.base.draws import DRAWS, addresses
+from structured_bandits.base.intervals import Intervals
 from structured_bandits.base.progress import note_compilation
 from structured_bandits.base.sources import SOURCES_HASH
-from structured_bandits.compilable import CHOICES, COMPILABLE, COMPILED_AS, do_nothing
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
+from structured_bandits.inference.draws import Sampling
+from structured_bandits.inference.likelihood_sets import LikelihoodSets
 from structured_bandits.inference.misfit.max_likelihood import Models
-from structured_bandits.planning.corners import ConvexCondition
-from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.lookahead import LooksAhead
-from structured_bandits.planning.posterior_draws import Sampling
-from structured_bandits.policies.guides import Guide
+from structured_bandits.lookahead.convex_condition import ConvexCondition
+from structured_bandits.lookahead.search import LooksAhead
+from structured_bandits.policies.best_arm import Finder
+from structured_bandits.policies.ossb_targets import Guide
 from structured_bandits.policies.playing import moment_of
-from structured_bandits.protocol import (
+from structured_bandits.protocols import (
     ChangingWorld,
     CountingWorld,
     InOrder,
@@ -62,14 +65,13 @@ from structured_bandits.simulation.changing import (
 )
 from structured_bandits.simulation.copies import copied, copied_whole, copy_into
 from structured_bandits.simulation.delayed import play_late, serve
-from structured_bandits.simulation.game import Game, Runs, record_of
 from structured_bandits.simulation.generator import RunStarts, set_generator
 from structured_bandits.simulation.linking import waiting_library
 from structured_bandits.simulation.numpys_draws import PREFIX, Numba, calling
-from structured_bandits.simulation.opening import is_ours
+from structured_bandits.simulation.run_spec import Game, Runs, record_of
+from structured_bandits.simulation.warmup import is_ours
 from structured_bandits.structures.questions import (
     Cells,
-    CompetitiveCells,
     FittingCells,
     LineCells,
     Spans,
@@ -90,10 +92,11 @@ PROTOCOLS = (
     StoppingWorld,
     CountingWorld,
     Cells,
-    CompetitiveCells,
     FittingCells,
     LineCells,
     Spans,
+    LikelihoodSets,
+    Finder,
 )
 
 # Nobody calls the engine or its parts from C.
@@ -173,6 +176,20 @@ def _register_loops(
 
     _register_choice(function, without, WITHOUT_COUNTS)
     _register_choice(function, counting, PART)
+
+
+def compile_kernels() -> None:
+    """Let policies that are played in plain Python use compiled loops where they call kernels.
+
+    Numba keeps what it compiled; a kernel's helpers are compiled first, since it calls them by name.
+    """
+    for each in KERNELS:
+        if each.compiled is None and not JIT_DISABLED:
+            main, *helpers = each.loops
+            names = dict(main.__globals__)
+            names.update({helper.__name__: njit(nogil=True)(helper) for helper in helpers})
+            linked = FunctionType(main.__code__, names, main.__name__, main.__defaults__)
+            each.compiled = njit(nogil=True)(linked)
 
 
 def _register() -> None:
@@ -315,7 +332,9 @@ def _forget_older(folder: Path, stamp: str) -> None:
 
 
 #: What cached code rests on; where NumPy's library shows nothing, code that calls it must not be found.
-STAMP = f"{SOURCES_HASH} {'calling' if addresses() else 'without'} NumPy"
+STAMP = (
+    f"{SOURCES_HASH} {'calling' if addresses() else 'without'} NumPy"
+)
 #: The modules of the functions that are called from Python.
 ENGINES = (__name__, engine.__name__, play_late.__module__, follow.__module__)
 LOOPS = (engine.play_plans, engine.play_choices, play_late, choose_changing, plan_changing)

@@ -15,7 +15,7 @@ from structured_bandits.agents.learned import copied_state
 from structured_bandits.errors import ParameterError
 from structured_bandits.lookahead.base import Work, fresh_work, resumed_work
 from structured_bandits.policies.playing import chooses
-from structured_bandits.simulation.desk import Spare
+from structured_bandits.simulation.pending_queue import Spare
 
 CONSTANT = (bool, int, float, np.generic, type(None))
 

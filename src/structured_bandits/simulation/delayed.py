@@ -1,11 +1,11 @@
 """The loop for worlds whose rewards come late: the rule of the live agent, decision by decision.
 
-Before each pull the rewards that are due are told, in the order of their decisions. Then an arm is asked
-for: the next one of the plan while nothing else is out, otherwise one beyond the plan. Beyond its plan a
-policy plans ahead, on a copy of its state in which each reward that is out counts as the average of its
-arm; a randomised policy simply draws once more, and may count what is out itself (`expect`).
-docs/mathematics.md 9 has the rule in full, `agents.agent` the same for rewards that come from outside.
-A run costs per pull, and 48 bytes for each.
+Before each pull the rewards that are due are told, in the order of their decisions. Then an arm is
+asked for: the next one of the plan while nothing else is out, otherwise one beyond the plan. Beyond its
+plan a policy plans ahead, on a copy of its state in which each reward that is out counts as the average
+of its arm; a randomised policy simply draws once more, and may count what is out itself (`expect`).
+docs/notes/mathematics.md 9 has the rule in full, `agents.agent` the same for rewards that come from
+outside. A run costs per pull, and 48 bytes for each.
 
 Records are small and calls are not deep: a compiler takes its time over every array that is handed on.
 """
@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import chosen, compilable
+from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.compilable import chosen, compilable
 from structured_bandits.lookahead.base import Work, drawn_pull, memory, note_each, planning_of
 from structured_bandits.policies.certain import Certain
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.policies.playing import chooses, expect, forget, moment_of, observe
-from structured_bandits.protocol import LateWorld, Now, PolicyLike, Seen
+from structured_bandits.protocols import LateWorld, Now, PolicyLike, Seen
 from structured_bandits.simulation.copies import copied
-from structured_bandits.simulation.desk import (
+from structured_bandits.simulation.pending_queue import (
     ARM,
     EMPTY,
     FIRST,
@@ -56,7 +56,7 @@ from structured_bandits.simulation.desk import (
     write_averages,
     write_one,
 )
-from structured_bandits.simulation.game import Game, RunRecord
+from structured_bandits.simulation.run_spec import Game, RunRecord
 
 
 def comes_late(kind: type) -> bool:

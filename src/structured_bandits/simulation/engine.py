@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import chosen, compilable
+from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.compilable import chosen, compilable
+from structured_bandits.base.round_robin import first_pulls, write_order
 from structured_bandits.errors import ParameterError
 from structured_bandits.lookahead.base import (
     Work,
@@ -30,10 +31,9 @@ from structured_bandits.lookahead.base import (
     stretch,
     tables_of,
 )
-from structured_bandits.planning.round_robin import first_pulls, write_order
-from structured_bandits.planning.streaks import Streak, certain_streak
+from structured_bandits.lookahead.streaks import Streak, certain_streak
 from structured_bandits.policies.playing import chooses, moment_of, observe, update
-from structured_bandits.protocol import (
+from structured_bandits.protocols import (
     CountingWorld,
     Now,
     Outcome,
@@ -51,9 +51,9 @@ from structured_bandits.simulation.changing import (
     run_changing,
 )
 from structured_bandits.simulation.delayed import comes_late, middle_reward, play_late, run_late
-from structured_bandits.simulation.desk import Spare, fresh_desk
-from structured_bandits.simulation.game import Game, RunRecord, Runs, gaps_of, record_of
 from structured_bandits.simulation.generator import RunStarts, set_generator
+from structured_bandits.simulation.pending_queue import Spare, fresh_desk
+from structured_bandits.simulation.run_spec import Game, RunRecord, Runs, gaps_of, record_of
 
 
 class Table(NamedTuple):

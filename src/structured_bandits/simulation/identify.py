@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.base.checks import checked_count
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.best_arm import BestArm

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.text_tables import printable, table_html, table_text
 from structured_bandits.errors import MissingExtraError
 from structured_bandits.simulation.result import REFUTING, Result, mean_interval

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.extras import needs
 from structured_bandits.base.writing import write_whole
 from structured_bandits.errors import FileFormatError, HorizonWarning, ParameterError, warn_user

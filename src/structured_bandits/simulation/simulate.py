@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
+from structured_bandits.base.arrays import Ints
 from structured_bandits.base.checks import checked_count
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import Policy
 from structured_bandits.policies.certain import Certain
 from structured_bandits.policies.guarded import Guarded
 from structured_bandits.policies.horizons import tuned_horizon
-from structured_bandits.protocol import PolicyLike, WorldLike
-from structured_bandits.simulation.blocks import Block, needs_python
-from structured_bandits.simulation.cases import Draw, Same, Setting, draw_rng
+from structured_bandits.protocols import PolicyLike, WorldLike
+from structured_bandits.simulation.batches import Block, needs_python
 from structured_bandits.simulation.compatibility import check_together, warn_of_horizons
-from structured_bandits.simulation.opening import first_runs
 from structured_bandits.simulation.result import Result
+from structured_bandits.simulation.run_spec import Draw, Same, Setting, draw_rng
+from structured_bandits.simulation.warmup import first_runs
 from structured_bandits.simulation.workers import core_count, run_blocks, run_blocks_on, slots_of
 
 ENGINES = ("auto", "compiled", "python")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.extras import needs
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.solvers.linear import (

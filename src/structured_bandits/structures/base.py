@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import checked_range, first_without_number
+from structured_bandits.base.confidence import Box
 from structured_bandits.base.text_tables import table_html
 from structured_bandits.errors import MeansOutsideUnitIntervalWarning, StructureError, warn_user
-from structured_bandits.planning.confidence import Box
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.questions import Cells, Distances, ModelBoxes, ModelLines
 from structured_bandits.structures.reward_ranges import UNIT, Range
@@ -72,6 +72,11 @@ class Structure(ABC):
     def model_groups(self) -> tuple[ModelLines | ModelBoxes, ...]:
         """The models over which there can be a posterior: of each group of a product, one for others."""
         return self.model_lines  # type: ignore[attr-defined]
+
+    @property
+    def bounds_likelihood(self) -> bool:
+        """True, for whoever asks if likelihoods can be bounded cell by cell; else an AttributeError."""
+        return bool(self.model_groups)
 
     @property
     def polytopes(self) -> tuple[Polytope, ...]:

@@ -1,8 +1,8 @@
 """The questions that may be asked of a structure: by policies of its cells, by theory of its distances.
 
 A new kind of structure is a new kind of cell: a named tuple that answers the questions of `Cells`,
-written so that Numba can compile it, or any object if it says `compiles = False`. Cells are the same for
-everyone who asks: whatever a run finds out is kept in memory of its own, which `workspace` or
+written so that Numba can compile it, or any object if it says `compiles = False`. Cells are the same
+for everyone who asks: whatever a run finds out is kept in memory of its own, which `workspace` or
 `fresh_notes` hands out. So one structure serves any number of threads.
 
 Theory asks how far the models are from a true one (`Structure.distances`). The truth is a vector of
@@ -17,10 +17,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.compilable import chosen, compilable, do_nothing
-from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect, after_pulls
-from structured_bandits.planning.intervals import Intervals
+from structured_bandits.base.arrays import Flags, Floats, Ints
+from structured_bandits.base.compilable import chosen, compilable, do_nothing
+from structured_bandits.base.confidence import Box, Data
 
 
 class Cells(Protocol):
@@ -41,41 +40,6 @@ class Cells(Protocol):
 
     def optimistic_arm(self, box: Box, notes: Any) -> int:
         """Return the best arm with the highest mean inside the box, -1 if it is empty."""
-
-    def workspace(self) -> Any:
-        """Return the memory that `choose` and the questions after it need, from plan to plan."""
-
-    def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: Any) -> int:
-        """Return the optimistic arm in the box of these data at this level, -1 if it is empty.
-
-        What was noted the last time may help: only the data of the arm `changed` are new since, or
-        those of SEVERAL arms, or of NO_ARM (planning.watches). `box` is memory for the box.
-        """
-
-    def certain_length(self, arm: int, prospect: Prospect, data: Data, work: Any) -> int:
-        """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
-
-        `choose` has just returned it.
-        """
-
-    def empty_length(self, arm: int, prospect: Prospect, data: Data, work: Any) -> float:
-        """Return for how many pulls of `arm` the box, which `choose` found empty, surely stays so."""
-
-
-class CompetitiveCells(Cells, Protocol):
-    """Cells that tell the best arms of all models that fit, as UCB-C and its kin need them."""
-
-    def arms_inside(self, box: Box, found: Flags, work: Any) -> bool:
-        """Mark the best arms of the cells that meet the box, for which `choose` was just asked."""
-
-    def competitive_length(
-        self, arm: int, found: Flags, prospect: Prospect, data: Data, work: Any
-    ) -> int:
-        """Return a number of pulls of `arm`, from 1 to its limit, in which the marked arms surely hold.
-
-        That is, `arm` stays best in a cell that meets the box, and no arm that is not marked is best
-        in one. `arms_inside` has just marked them, and `arm` is one of them.
-        """
 
 
 class FittingCells(Protocol):
@@ -100,17 +64,6 @@ class LineCells(Cells, Protocol):
 
 class Spans(Protocol):
     """What `spans.SpanCells` needs of cells; those of one piece stand together."""
-
-    def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: Any) -> None:
-        """Prepare `keeps_choice`: note how cells fit the data of all arms but `arm`."""
-
-    def keeps_choice(self, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:
-        """Is the optimistic arm `arm` whatever happens ahead? Monotone in its length."""
-
-    def stays_competitive(
-        self, arm: int, found: Flags, data: Data, work: Any, ahead: Ahead
-    ) -> bool:
-        """Do the marked arms hold (`competitive_length`) whatever happens ahead? Monotone in length."""
 
     def fits(self, cell: int, box: Box, before: bool, notes: Any) -> bool:
         """Does the cell's piece meet the open box? `before` is the answer for the cell before it."""
@@ -150,20 +103,6 @@ def candidate_arms(cells: Cells) -> Flags:
     for arm in cells.best:
         candidates[arm] = True
     return candidates
-
-
-@compilable
-def halved_length(
-    cells: Any, arm: int, found: Flags, prospect: Prospect, data: Data, work: Any
-) -> int:
-    """Halve a number of pulls of `arm` until `stays_competitive` is sure of it."""
-    more = prospect.limit - 1
-    while more > 0:
-        ahead = after_pulls(data.pulls[arm], data.sums[arm], more, prospect)
-        if cells.stays_competitive(arm, found, data, work, ahead):
-            break
-        more //= 2
-    return 1 + more
 
 
 def compiles(cells: Any) -> bool:

@@ -1,7 +1,7 @@
 """The range of rewards that a structure declares, and what follows for structures made of others.
 
-A structure that says nothing has rewards in `UNIT`. Where it meets others, it goes along with them: None
-stands for nothing said.
+A structure that says nothing has rewards in `UNIT`. Where it meets others, it goes along with them:
+None stands for nothing said.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.errors import StructureError
 
 Range = tuple[float, float]

@@ -1,9 +1,9 @@
 """Ties of SUCB that the structure makes itself: of the arms that tie, the least pulled is played.
 
 Where a structure says what the best mean is but not whose it is, all arms are equally optimistic until
-their own rewards refute it. Played in their order, arms would be favoured by their numbers. So polytopes
-know their best mean if it is the same in all their models (docs/mathematics.md 2.4). Tables and curves
-keep the rule of the paper's errata, the lowest arm (docs/errata.md, I-29).
+their own rewards refute it. Played in their order, arms would be favoured by their numbers. So
+polytopes know their best mean if it is the same in all their models (docs/notes/mathematics.md 2.4).
+Tables and curves keep the rule of the paper's errata, the lowest arm (docs/notes/errata.md, I-29).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Ints
-from structured_bandits.compilable import chosen_by_class
-from structured_bandits.planning.confidence import Box
+from structured_bandits.base.arrays import Ints
+from structured_bandits.base.compilable import chosen_by_class
+from structured_bandits.base.confidence import Box
 from structured_bandits.structures.polyhedral.cells import PolytopeCells
 from structured_bandits.structures.polyhedral.difference_cells import DifferenceCells
 from structured_bandits.structures.polyhedral.product import ProductCells

@@ -1,7 +1,8 @@
 """`check_policy`: what the library asks of its own policies, asked of any.
 
-The heart of it: on the same rewards a policy plays the same arms, whether it plans ahead or decides pull
-by pull, in Python or compiled, in a simulation or as a live agent, read and saved in between or not.
+The heart of it: on the same rewards a policy plays the same arms, whether it plans ahead or decides
+pull by pull, in Python or compiled, in a simulation or as a live agent, read and saved in between or
+not.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ import numpy as np
 
 from structured_bandits.agents.agent import Agent, agent_generator
 from structured_bandits.agents.learned import learned_arrays
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.records import Record
 from structured_bandits.errors import HorizonWarning
-from structured_bandits.policies.form import check_policy as check_form
 from structured_bandits.policies.playing import chooses
-from structured_bandits.records import Record
-from structured_bandits.simulation.blocks import needs_python
+from structured_bandits.policies.validation import check_policy as check_form
+from structured_bandits.simulation.batches import needs_python
 from structured_bandits.testing.requirements import (
     CheckError,
     blamed,

@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.confidence import Box, Data, fresh_box, write_box
+from structured_bandits.base.intervals import Chernoff, Hoeffding, Intervals
 from structured_bandits.errors import StructureError
-from structured_bandits.planning.confidence import Box, Data, Prospect, fresh_box, write_box
-from structured_bandits.planning.intervals import Chernoff, Hoeffding, Intervals
-from structured_bandits.planning.watches import NO_ARM, SEVERAL
+from structured_bandits.lookahead.cells.base import certain_length, choose, workspace
+from structured_bandits.lookahead.prospect import Prospect
+from structured_bandits.lookahead.witnesses import NO_ARM, SEVERAL
 from structured_bandits.policies.base import POLICIES, Policy, answers
+from structured_bandits.policies.best_arm import BestArm
 from structured_bandits.structures.base import Structure
 from structured_bandits.testing.policy_checks import check_policy
 from structured_bandits.testing.requirements import blamed, importable, in_threads, require
@@ -101,11 +104,15 @@ def check_structure(
 
 
 def policies_for(structure: Structure, horizon: int = 1000) -> list[Policy]:
-    """Return a policy of each registered kind whose questions the structure answers."""
+    """Return a policy of each registered kind whose questions the structure answers.
+
+    `BestArm` only on tables: elsewhere it looks at each rival by a program, for milliseconds a pull.
+    """
     return [
         kind(structure, horizon) if "horizon" in kind.parameter_names() else kind(structure)  # type: ignore[call-arg]
         for kind in POLICIES.values()
         if kind.asks and answers(structure, kind)
+        if kind is not BestArm or hasattr(structure.cells, "table")
     ]
 
 
@@ -266,9 +273,9 @@ def _highest_mean(structure: Structure, box: Box, arm: int) -> float:
 
 
 def _check_growing_data(structure: Structure, name: str, pulls: int) -> None:
-    """From data that grow, `choose` says what is optimistic, and `certain_length` how long."""
+    """From data that grow, the lookahead of cells says what is optimistic, and for how long."""
     cells = structure.cells
-    if not hasattr(cells, "choose"):
+    if not hasattr(cells, "optimistic_arm"):
         return
     arms = structure.n_arms
     for seed in range(6):
@@ -276,13 +283,13 @@ def _check_growing_data(structure: Structure, name: str, pulls: int) -> None:
         widths = Chernoff(0.0, 0.0, 1.0) if seed >= 4 else Hoeffding(0.0)
         levels = rng.random(arms)
         data, box = Data(np.zeros(arms, np.int64), np.zeros(arms)), fresh_box(arms)
-        work, changed = cells.workspace(), NO_ARM
+        work, changed = workspace(cells), NO_ARM
         for t in range(pulls):
             factor = (0.125, 2.0)[seed % 2]
             level = widths.at(factor * math.log(t + 1))
-            how = f"structure.cells.choose({changed}, {data}, {level}, box, work)"
+            how = f"lookahead.cells.base.choose(structure.cells, {changed}, {data}, {level}, box, work)"
             with blamed(f"choose of the cells of {name}", how):
-                choice = int(cells.choose(changed, data, level, box, work))
+                choice = int(choose(cells, changed, data, level, box, work))
             wanted = _optimistic(structure, data, level)
             require(
                 choice == wanted,
@@ -292,9 +299,9 @@ def _check_growing_data(structure: Structure, name: str, pulls: int) -> None:
                 f"After {t} pulls it returns {choice}, optimistic_arm {wanted}.",
                 how,
             )
-            if choice >= 0 and hasattr(cells, "certain_length") and t:
+            if choice >= 0 and t:
                 prospect = Prospect(t, 12, factor, level, 0.0, 1.0)
-                length = int(cells.certain_length(choice, prospect, data, work))
+                length = int(certain_length(cells, choice, prospect, data, work))
                 _check_length(structure, name, choice, length, prospect, data)
             # Sometimes the data of several arms are new: those of a plan, or of an agent restored.
             many = rng.random() < 0.2
@@ -315,7 +322,7 @@ def _check_length(
     structure: Structure, name: str, arm: int, length: int, prospect: Prospect, data: Data
 ) -> None:
     """Raise unless the choice is certain for so long: rewards are the least, the most or mixed."""
-    how = f"structure.cells.certain_length({arm}, {prospect}, {data}, work)"
+    how = f"lookahead.cells.base.certain_length(structure.cells, {arm}, {prospect}, {data}, work)"
     require(
         1 <= length <= prospect.limit,
         f"certain_length of the cells of {name} must be from 1 to prospect.limit = {prospect.limit}.",
@@ -493,7 +500,7 @@ def _how(box: Box) -> str:
     low, high = ([float(x) for x in ends] for ends in box)
     return (
         "from math import inf\n"
-        f"box = Box(np.array({low}), np.array({high}))  # structured_bandits.planning.confidence\n"
+        f"box = Box(np.array({low}), np.array({high}))  # structured_bandits.base.confidence\n"
         "found, cells = np.zeros(structure.n_arms, bool), structure.cells\n"
         "cells.best_arms_in(box, found, cells.fresh_notes()), cells.optimistic_arm(box, "
         "cells.fresh_notes())"

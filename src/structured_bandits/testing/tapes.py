@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.agents.agent import agent_generator
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.lookahead.base import NO_WORK, Work, fresh_work, note_each, quick_plan
-from structured_bandits.policies.form import check_plan
 from structured_bandits.policies.playing import observe
-from structured_bandits.protocol import Now, Seen
-from structured_bandits.simulation.blocks import engine_of
+from structured_bandits.policies.validation import check_plan
+from structured_bandits.protocols import Now, Seen
+from structured_bandits.simulation.batches import engine_of
 from structured_bandits.simulation.delayed import comes_late
 from structured_bandits.simulation.engine import game_of
-from structured_bandits.simulation.game import Runs
 from structured_bandits.simulation.generator import Memory, RunStarts
+from structured_bandits.simulation.run_spec import Runs
 from structured_bandits.testing.requirements import require
 from structured_bandits.worlds.tape import Tape
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structured_bandits.agents.results import checked_results
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.errors import RewardError
 from structured_bandits.lookahead.base import LOOKAHEADS, Lookahead, Work
-from structured_bandits.planning.streaks import NO_LIMIT, Streak
-from structured_bandits.protocol import Now, Outcome, Paid, Stop
+from structured_bandits.lookahead.streaks import NO_LIMIT, Streak
+from structured_bandits.protocols import Now, Outcome, Paid, Stop
 from structured_bandits.simulation.changing import changes
 from structured_bandits.simulation.delayed import comes_late
 from structured_bandits.simulation.engine import counts_gains, draw_certain, drawing_for

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import (
     checked_above,
     checked_at_least,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-    from structured_bandits.protocol import PolicyLike
+    from structured_bandits.protocols import PolicyLike
 
 
 @overload

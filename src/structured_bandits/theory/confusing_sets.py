@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.solvers.convex import least_quadratic
 from structured_bandits.structures.curves.minimax import lowest_maximum
 from structured_bandits.structures.polyhedral.cell import mean_ends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats
+from structured_bandits.base.arrays import Flags, Floats
 from structured_bandits.base.families import divergence_of
 from structured_bandits.errors import ParameterError
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.theory.truth import Truth, indicator
 
 Arms = tuple[int, ...]

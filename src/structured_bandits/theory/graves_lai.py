@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import checked_above
 from structured_bandits.solvers.linear import maximise, solved
 from structured_bandits.structures.polyhedral.regions import Region

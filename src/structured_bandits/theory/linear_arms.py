@@ -1,8 +1,8 @@
 """The Graves-Lai bound of linear arms with Gaussian rewards, as one cone program.
 
-The least divergence of a confusing model that makes arm x best is Delta_x^2 / (2 sigma^2 q_x), where q_x
-is the least sum of u_a^2 / eta_a over all ways to write x = sum of u_a a + v x*. So the allocation eta
-is feasible if each x has such u with sum of u_a^2 / eta_a at most Delta_x^2 / (2 sigma^2).
+The least divergence of a confusing model that makes arm x best is Delta_x^2 / (2 sigma^2 q_x), where
+q_x is the least sum of u_a^2 / eta_a over all ways to write x = sum of u_a a + v x*. So the allocation
+eta is feasible if each x has such u with sum of u_a^2 / eta_a at most Delta_x^2 / (2 sigma^2).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import checked_above
 from structured_bandits.errors import ParameterError
 from structured_bandits.solvers.convex import least_over_cones

@@ -12,11 +12,11 @@ from structured_bandits.base.checks import (
     checked_count,
     checked_range,
 )
+from structured_bandits.base.confidence import width_budget
 from structured_bandits.base.extras import needs
 from structured_bandits.base.families import divergence_of
 from structured_bandits.base.progress import progress_bar
 from structured_bandits.errors import ParameterError
-from structured_bandits.planning.confidence import width_budget
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import NOWHERE, Confusing, Nearest
 from structured_bandits.theory.divergence import Information

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import Structure
 from structured_bandits.structures.questions import NOWHERE, Confusing, Distances, Model, Nearest

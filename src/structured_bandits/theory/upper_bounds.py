@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.confidence import width_budget
 from structured_bandits.base.extras import needs
 from structured_bandits.base.families import kl_bernoulli
+from structured_bandits.base.intervals import Chernoff
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.likelihood import FLOOR
 from structured_bandits.inference.likelihood_sets import LikelihoodSets
-from structured_bandits.planning.confidence import width_budget
-from structured_bandits.planning.intervals import Chernoff
 from structured_bandits.policies.asae import ASAE
 from structured_bandits.policies.base import GivenRange, Policy
 from structured_bandits.policies.isae import ISAE
@@ -23,7 +23,7 @@ from structured_bandits.policies.phases import largest_gap
 from structured_bandits.policies.rivals import told_of
 from structured_bandits.policies.sae import SAE
 from structured_bandits.policies.sucb import SUCB
-from structured_bandits.protocol import PolicyLike
+from structured_bandits.protocols import PolicyLike
 from structured_bandits.structures.base import Structure
 from structured_bandits.theory.elimination import eliminate
 from structured_bandits.theory.lower_bounds import (
@@ -170,7 +170,7 @@ def _sae(truth: Truth, horizon: int, name: str, policy: SAE) -> list[Bound]:
     """Theorem 3 and its form with gaps only (Proposition 1), with corrected constants.
 
     With KL intervals sets are smaller, so nothing says how long an arm stays that is neither the one in
-    question nor the best: these two are its only helpers then (docs/mathematics.md 4.5).
+    question nor the best: these two are its only helpers then (docs/notes/mathematics.md 4.5).
     """
     n, beta = policy.horizon, policy.beta
     start = largest_gap(policy.bottom, policy.top)
@@ -309,7 +309,7 @@ def _coins(truth: Truth, policy: Any, table: Floats, log_prior: Floats) -> _Coin
 
 
 def _likelihood_sets(truth: Truth, horizon: int, name: str, policy: Any) -> Bound:
-    """The theorem on SAE with a look after each round (docs/mathematics.md 4.6)."""
+    """The theorem on SAE with a look after each round (docs/notes/mathematics.md 4.6)."""
     if not isinstance(policy, SAE) or not policy.by_round:
         none = "of likelihood sets the library has a bound for SAE with looks='round' alone"
         return Bound("none", name, "upper", math.nan, [(False, none)])
@@ -346,7 +346,10 @@ def _told(true: Floats, other: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _isae(truth: Truth, horizon: int, name: str, policy: ISAE) -> Bound:
-    """The theorem on the threshold rule (docs/mathematics.md 2.22); for the value rule a part of it."""
+    """The bound for the threshold rule, a part of it for the value rule.
+
+    See docs/notes/mathematics.md 2.22.
+    """
     others, true, log_prior, checks = _coins(
         truth, policy, policy.models.means, policy.models.log_prior
     )

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.compilable import compilable
 from structured_bandits.base.draws import draw_binomial
-from structured_bandits.compilable import compilable
-from structured_bandits.protocol import Paid, Stop
+from structured_bandits.protocols import Paid, Stop
 from structured_bandits.worlds.stopped_coins import Coin, run_scales, stopped_coins
 from structured_bandits.worlds.world import CoinWorld, Range, checked_in_range, shares_of
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import checked_above
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
 from structured_bandits.errors import ParameterError
-from structured_bandits.protocol import Paid
+from structured_bandits.protocols import Paid
 from structured_bandits.worlds.world import Range, RangedWorld, checked_in_range, shares_of
 
 LEAST_SPREAD = 1e-12  # with less the rewards are constant but for rounding

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_range
 from structured_bandits.errors import ParameterError
-from structured_bandits.protocol import Paid
+from structured_bandits.protocols import Paid
 from structured_bandits.worlds.bernoulli import paid_for
 from structured_bandits.worlds.world import CoinWorld, Range
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_at_least, checked_count
-from structured_bandits.compilable import compilable
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.records import Record
 from structured_bandits.errors import ParameterError
-from structured_bandits.protocol import Paid
-from structured_bandits.records import Record
+from structured_bandits.protocols import Paid
 from structured_bandits.worlds.world import World, declared_range
 
 NEVER = 1 << 60  # pulls: beyond any horizon, and a pull number can be added
@@ -118,7 +118,7 @@ class Delayed(World, _Delayed):
 
     With a delay of 0 a reward is known before the next pull, as without delay; with a delay of d there
     are d pulls in between. While rewards are out, a simulation follows the same rule as `sb.Agent`
-    (docs/mathematics.md 9). Rewards that are still out at the horizon never come.
+    (docs/notes/mathematics.md 9). Rewards that are still out at the horizon never come.
 
     >>> import structured_bandits as sb
     >>> sb.Delayed(sb.Bernoulli([0.02, 0.05]), 0, failures=100)

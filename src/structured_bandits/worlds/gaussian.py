@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import checked_above
 from structured_bandits.base.draws import draw_chisquare, draw_normal
-from structured_bandits.protocol import Paid
+from structured_bandits.protocols import Paid
 from structured_bandits.worlds.world import World, checked_vector
 
 

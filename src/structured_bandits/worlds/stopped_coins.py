@@ -1,14 +1,15 @@
 """Coins thrown until there are too many heads or too many tails, in a time that hardly grows with them.
 
 All throws are drawn at once, by a binomial number. If they have too many tails, the throw at which to
-stop is drawn given that number: all orders of the throws are equally likely (docs/planning.md 1.3). Only
-where heads earn further tails is a run of heads drawn for each of the tails (docs/planning.md 1.4).
+stop is drawn given that number: all orders of the throws are equally likely (docs/notes/lookahead.md
+1.3). Only where heads earn further tails is a run of heads drawn for each of the tails
+(docs/notes/lookahead.md 1.4).
 
-The binomial numbers are drawn by methods that need no set-up, as each plan has another number of throws:
-one uniform number each for a few throws, inversion if the rarer side is expected less than ten times,
-and otherwise Hörmann's transformed rejection (BTRS: Hörmann 1993, The generation of binomial random
-variates). Generators of NumPy have binomial numbers too, at twice the time for the numbers of throws
-that plans have; blocks that cannot stop are drawn by them (`Bernoulli.draw`).
+The binomial numbers are drawn by methods that need no set-up, as each plan has another number of
+throws: one uniform number each for a few throws, inversion if the rarer side is expected less than ten
+times, and otherwise Hörmann's transformed rejection (BTRS: Hörmann 1993, The generation of binomial
+random variates). Generators of NumPy have binomial numbers too, at twice the time for the numbers of
+throws that plans have; blocks that cannot stop are drawn by them (`Bernoulli.draw`).
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.compilable import compilable
 from structured_bandits.base.draws import draw_exponential, draw_gamma
-from structured_bandits.compilable import compilable
-from structured_bandits.protocol import Stop
+from structured_bandits.protocols import Stop
 
 FEW = 8  # throws that are drawn fastest one by one
 SOME = 32.0  # throws that are taken back as fast as the stop is drawn

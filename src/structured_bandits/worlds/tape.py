@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.errors import ParameterError
-from structured_bandits.protocol import Paid, Stop
+from structured_bandits.protocols import Paid, Stop
 from structured_bandits.worlds.world import World, checked_vector
 
 

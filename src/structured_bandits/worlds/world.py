@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import checked_range
+from structured_bandits.base.records import Record
 from structured_bandits.errors import ParameterError
-from structured_bandits.records import Record
 
 Range = tuple[float, float]
 

@@ -25,7 +25,7 @@ from support.naive_service import Running, policy_named
 from support.real_service import SERVICES
 
 import structured_bandits as sb
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.client import calls, outage
 
 JSON = [("Content-Type", "application/json")]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from structured_bandits.service.client.view import describe
-from structured_bandits.wire import State
+from structured_bandits.service.wire import State
 
 
 def arm(index: int, **changes: Any) -> dict[str, Any]:

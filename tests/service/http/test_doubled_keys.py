@@ -16,7 +16,7 @@ from support.asgi import Reply, answer, scope_of
 from support.owned import NAME, Shop, answered
 from support.service_process import SHOP
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.http.api import application
 from structured_bandits.service.http.bodies import check_doubled
 from structured_bandits.service.http.endpoints import ENDPOINTS, Endpoint

@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 import structured_bandits as sb
-from structured_bandits import wire
-from structured_bandits.service import refusals
+from structured_bandits.service import refusals, wire
 from structured_bandits.service.contract import StoreError
 from structured_bandits.service.http import problems
 

@@ -8,7 +8,7 @@ import pytest
 from support.clerked import clerked_life
 from support.owned import NAME, TABLE, Shop
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.running.lifecycle import new_version
 
 LIVES = 15  # in each test; `support.clerked.soak_books` lives as many as time allows

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from support.owned import NAME, TABLE, Shop
 
-from structured_bandits import wire
 from structured_bandits.agents.agent import Agent
 from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.service import wire
 from structured_bandits.service.running.alarms import MOST_WAITING, alarms_of
 from structured_bandits.service.running.lifecycle import new_version
 

@@ -26,7 +26,7 @@ from support.handed_over import (
 )
 from support.owned import NAME, Shop, in_memory
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.running.alarms import alarms_of
 from structured_bandits.service.running.lifecycle import new_version
 from structured_bandits.service.running.views import misfit_of

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from support.owned import NAME, TABLE, Shop
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.contract import StoreError
-from structured_bandits.service.running.lifecycle import new_version
-from structured_bandits.service.running.restoring import bring_back
+from structured_bandits.service.running.lifecycle import bring_back, new_version
 from structured_bandits.service.store.backups import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
 

@@ -13,7 +13,7 @@ from support.owned import NAME, Shop
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.service.client.view import describe
 from structured_bandits.service.experiment.spec import build_spec, read_spec
-from structured_bandits.service.running.readings import server_reading
+from structured_bandits.service.running.metrics import server_reading
 from structured_bandits.service.running.views import state_of
 
 ROWS = [[0.75, 0.25, 0.5], [0.25, 0.75, 0.5], [0.5, 0.25, 0.875]]

@@ -34,8 +34,8 @@ from support.owned import NAME, Shop, in_memory
 from support.postgres_server import Server, find_postgres
 from support.told_life import SPEC, play, snapshot
 
-from structured_bandits import wire
 from structured_bandits.cli.commands import main
+from structured_bandits.service import wire
 from structured_bandits.service.contract import StoreError
 from structured_bandits.service.experiment import replay
 from structured_bandits.service.running.alarms import alarms_of

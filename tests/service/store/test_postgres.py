@@ -23,8 +23,11 @@ from structured_bandits.service.contract import OwnedElsewhereError, StoreError
 from structured_bandits.service.rows import Changes, Event
 from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.postgres import PostgresStore
-from structured_bandits.service.store.postgres_connections import DatabaseAddress, DurabilityWarning
-from structured_bandits.service.store.postgres_statements import own
+from structured_bandits.service.store.postgres_connections import (
+    DatabaseAddress,
+    DurabilityWarning,
+    own,
+)
 
 SOON = 0.3  # seconds: the patience of the tests
 

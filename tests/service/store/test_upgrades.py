@@ -15,7 +15,7 @@ from support.told_life import SPEC, play, snapshot
 from structured_bandits.policies import sae
 from structured_bandits.service.experiment import replay
 from structured_bandits.service.experiment.replay import LogVerdict
-from structured_bandits.service.running.restoring import bring_back
+from structured_bandits.service.running.lifecycle import bring_back
 from structured_bandits.service.store.checking import check_store, exit_code
 from structured_bandits.service.store.sqlite import SqliteStore
 

@@ -12,9 +12,6 @@ from support.service_states import NAMES, alarmed, arm, busy, fresh
 from structured_bandits.service import rows as events
 from structured_bandits.service.rows import Event
 from structured_bandits.service.ui.pages.curves import curves, last_at_each_time, lately
-from structured_bandits.service.ui.pages.first_steps import possible_reward
-from structured_bandits.service.ui.pages.log_lines import in_words
-from structured_bandits.service.ui.pages.meanings import ALARMS, alarm_meaning
 from structured_bandits.service.ui.pages.panels import (
     MOST_ARMS,
     arm_rows,
@@ -24,8 +21,9 @@ from structured_bandits.service.ui.pages.panels import (
     tiles,
     versus,
 )
-from structured_bandits.service.ui.pages.view import models_words
-from structured_bandits.wire import HistoryPoint, ModelsView, RegretView, Side
+from structured_bandits.service.ui.pages.sentences import ALARMS, alarm_meaning, in_words
+from structured_bandits.service.ui.pages.view import models_words, possible_reward
+from structured_bandits.service.wire import HistoryPoint, ModelsView, RegretView, Side
 
 replace = msgspec.structs.replace
 

@@ -20,7 +20,7 @@ from structured_bandits.service.refusals import Unavailable
 from structured_bandits.service.rows import Event
 from structured_bandits.service.running.tokens import new_token
 from structured_bandits.service.ui.pages.routes import page_routes
-from structured_bandits.wire import Alarm, Park
+from structured_bandits.service.wire import Alarm, Park
 
 PAGE = "/experiments/offers"
 

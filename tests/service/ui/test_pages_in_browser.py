@@ -17,7 +17,7 @@ from support.serving import serving
 from structured_bandits.service.http.authentication import Authentication
 from structured_bandits.service.http.trusted_hosts import Hosts
 from structured_bandits.service.ui.pages.routes import page_routes
-from structured_bandits.wire import Alarm, State
+from structured_bandits.service.wire import Alarm, State
 
 LOOKS = [(width, dark) for width in (390, 1280) for dark in (False, True)]
 #: Names that break pages which put them in without care, or that no line has room for.

@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from structured_bandits.base.sources import SOURCES_HASH
 from structured_bandits.errors import MissingExtraError, OutputError, StructuredBanditsError
-from structured_bandits.experiments.own_policies import load_code
-from structured_bandits.experiments.policies import own_code
+from structured_bandits.experiments.policies import load_code, own_code
 from structured_bandits.experiments.saved_runs import RunOptions, compile_for, play_policy
 from structured_bandits.experiments.settings import Experiment
 from structured_bandits.experiments.sweeps.folder import MANIFEST, part_path, save_part

@@ -1,7 +1,7 @@
 """The alternatives of the test: likelihoods of models with one arm set free, and of no model.
 
-The models are a fixed list: of a table all of its models, of a curve or a polytope some of them. That is
-enough, since this part of the e-value may be any mixture of likelihoods.
+The models are a fixed list: of a table all of its models, of a curve or a polytope some of them. That
+is enough, since this part of the e-value may be any mixture of likelihoods.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.records import Record
 from structured_bandits.inference.misfit.reward_likelihood import RewardScale
-from structured_bandits.records import Record
 
 HITS, MISSES = 1, 2  # what a mean at an end of the range excludes; a mean outside excludes both
 

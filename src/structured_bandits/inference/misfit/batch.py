@@ -1,13 +1,13 @@
 """The e-values of many runs at once, each a single look.
 
-They are what `e_value.look_at` says of each run, but for rounding: log-likelihoods are off by some 1e-15
-of their size and of the number of pulls. Beyond that no e-value is too large: what speaks for a
-structure is never too low (`batch_max_likelihood.py`), and of what speaks against it only terms are left
-out, less than OMITTED of it in all.
+They are what `e_value.look_at` says of each run, but for rounding: log-likelihoods are off by some
+1e-15 of their size and of the number of pulls. Beyond that no e-value is too large: what speaks for a
+structure is never too low (`batch_max_likelihood.py`), and of what speaks against it only terms are
+left out, less than OMITTED of it in all.
 
-An e-value depends on its own run alone, to the last bit, and so neither on the runs beside it nor on who
-computes it: everything is computed number by number, and what is added up within a run is added in the
-same order. (Products of matrices would not do: their rounding depends on the size of the matrices.)
+An e-value depends on its own run alone, to the last bit, and so neither on the runs beside it nor on
+who computes it: everything is computed number by number, and what is added up within a run is added in
+the same order. (Products of matrices would not do: their rounding depends on the size of the matrices.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.inference.misfit.alternatives import HITS, MISSES, Grid
 from structured_bandits.inference.misfit.batch_max_likelihood import max_log_likelihoods
 from structured_bandits.inference.misfit.e_value import MisfitTest

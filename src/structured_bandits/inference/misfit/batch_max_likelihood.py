@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.inference.misfit.e_value import MisfitTest
 from structured_bandits.inference.misfit.max_likelihood import (
     SLACK,

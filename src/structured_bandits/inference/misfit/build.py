@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.inference.misfit.alternatives import grid_of
 from structured_bandits.inference.misfit.e_value import MisfitTest
 from structured_bandits.inference.misfit.max_likelihood import (

@@ -12,16 +12,18 @@ import math
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.inference.misfit.alternatives import write_own
-from structured_bandits.inference.misfit.e_value import MisfitTest, fresh_look_memory, log_average
-from structured_bandits.inference.misfit.reward_likelihood import Counts, log_mixture, reward_counts
-from structured_bandits.inference.misfit.schedule import (
+from structured_bandits.inference.misfit.e_value import (
+    MisfitTest,
     Watching,
     await_next_look,
+    fresh_look_memory,
     known_likelihood,
+    log_average,
     look_if_due,
 )
+from structured_bandits.inference.misfit.reward_likelihood import Counts, log_mixture, reward_counts
 
 MARGIN = 1e-9  # for rounding, relative to the numbers that are compared
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from typing import ClassVar, NamedTuple, Protocol
 
-from structured_bandits.arrays import Floats
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.records import Record
 from structured_bandits.inference.misfit.reward_likelihood import (
     Counts,
     RewardScale,
     log_likelihood,
 )
-from structured_bandits.records import Record
 from structured_bandits.structures.base import hash_of
 from structured_bandits.structures.questions import ModelLines
 
@@ -104,19 +104,21 @@ def average(scale: RewardScale, first: float, second: float, otherwise: float) -
 
 
 class Slope(NamedTuple):
-    """A log-likelihood on a cell, and its derivative by the position."""
+    """A log-likelihood on a cell, and its derivatives by the position."""
 
     value: float
     rise: float
+    bend: float  # the second one, at most 0
 
 
 @compilable
 def slope_at(
     scale: RewardScale, at_start: Floats, at_end: Floats, counts: Counts, position: float
 ) -> Slope:
-    """Return the log-likelihood at a position on a cell, and how it rises there."""
+    """Return the log-likelihood at a position on a cell, and how it rises and bends there."""
     value = 0.0
     rise = 0.0
+    bend = 0.0
     for arm in range(len(at_start)):
         first, second = counts.first[arm], counts.second[arm]
         step = at_end[arm] - at_start[arm]
@@ -124,13 +126,16 @@ def slope_at(
         value += log_likelihood(scale, mean, first, second)
         if scale.gaussian:
             rise += step * (first - second * mean) / (scale.sigma * scale.sigma)
+            bend -= step * step * second / (scale.sigma * scale.sigma)
         elif step != 0.0 and value > -math.inf:
             share = (mean - scale.bottom) / scale.width
             if first > 0.0:
                 rise += step / scale.width * first / share
+                bend -= first * (step / scale.width / share) ** 2
             if second > 0.0:
                 rise -= step / scale.width * second / (1.0 - share)
-    return Slope(value, rise)
+                bend -= second * (step / scale.width / (1.0 - share)) ** 2
+    return Slope(value, rise, bend)
 
 
 @compilable

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.inference.misfit.max_likelihood import NOBODY, Likeliest, average
 from structured_bandits.inference.misfit.reward_likelihood import (
     Counts,

@@ -12,12 +12,12 @@ from structured_bandits.base.checks import checked_probability
 from structured_bandits.base.text_tables import number
 from structured_bandits.inference.misfit.e_value import (
     MisfitTest,
+    Watching,
     e_value_of,
     fresh_look_memory,
     look_at,
 )
 from structured_bandits.inference.misfit.max_likelihood import NOBODY, Likeliest
-from structured_bandits.inference.misfit.schedule import Watching
 from structured_bandits.structures.base import Structure
 
 LEVEL = 0.01  # at which a structure is called refuted, unless somebody says otherwise

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
-from structured_bandits.compilable import compilable
-from structured_bandits.records import Record
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.records import Record
 
 #: Shares of the pulls below this count as no hits (or no misses): sums of rewards are rounded.
 ROUNDED = 1e-10

@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from structured_bandits import wire
 from structured_bandits.base.checks import checked_above, checked_count
 from structured_bandits.errors import ParameterError, ServiceError
-from structured_bandits.service.client.address import checked_address
-from structured_bandits.service.client.connections import Connections, Request
+from structured_bandits.service import wire
+from structured_bandits.service.client.connections import Connections, Request, checked_address
 
 #: Another attempt may do: the way was slow, too many requests came, or nobody is there at the moment.
 PASSING = {

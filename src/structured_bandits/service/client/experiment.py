@@ -16,7 +16,7 @@ from structured_bandits.errors import (
     StructuredBanditsError,
 )
 from structured_bandits.service.client.calls import NOT_UNDERSTOOD, Answer, Calls
-from structured_bandits.wire import State
+from structured_bandits.service.wire import State
 
 ABOUT_DECISIONS = ("tell", "cancel", "activate", "batches")  # they name a decision or a batch
 ABOUT_REWARDS = ("tell", "learn", "batches")

@@ -1,7 +1,7 @@
-"""What an agent does while its service is down: it remembers so, and shows a control arm.
+"""The decision of a service, and what an agent does while its service is down.
 
-Nobody knows whether the service made decisions for asks whose answers never came; they are put right
-when it is back.
+It remembers so, and shows a control arm. Nobody knows whether the service made decisions for asks whose
+answers never came; they are put right when it is back.
 """
 
 from __future__ import annotations
@@ -14,10 +14,36 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.agents.available import allowed_arms
+from structured_bandits.agents.availability import allowed_arms
 from structured_bandits.errors import ServiceError
-from structured_bandits.service.client.decision import UNREACHABLE, RemoteDecision
-from structured_bandits.wire import Ask, Named, Request
+from structured_bandits.service.wire import Ask, Decision, Named, Request
+
+UNREACHABLE = "unreachable"
+
+
+class RemoteDecision(NamedTuple):
+    """An arm to pull; tell its reward under `id`.
+
+    `reason` says why this arm was chosen: "plan", "extra" or "restricted" as in `Decision`, "control"
+    (the share on a fixed arm), "audit" (the share on arms that were dropped), "fallback" (the rewards
+    refuted the structure), "paused", or "unreachable": the service did not answer, the agent chose its
+    control by itself, and `id` is None. `propensity` is the probability with which the arm was chosen,
+    None where it is not known.
+    """
+
+    id: str | None
+    arm: int
+    name: str
+    extra: bool
+    reason: str
+    propensity: float | None
+
+
+def remote_decision(said: Decision) -> RemoteDecision:
+    """Return a decision of a service as its client has it."""
+    extra = said.reason == "extra"
+    return RemoteDecision(said.id, said.arm, said.name, extra, said.reason, said.propensity)
+
 
 REMEMBERED = 5.0  # seconds for which a service that was down is thought to be so
 MOST_KEYS = 100_000  # that are remembered of each kind; the oldest are forgotten first

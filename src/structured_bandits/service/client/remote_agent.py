@@ -14,23 +14,24 @@ from urllib.parse import quote
 import msgspec
 import numpy as np
 
-from structured_bandits import wire
-from structured_bandits.agents.available import listed_arms
+from structured_bandits.agents.availability import listed_arms
 from structured_bandits.agents.logs import Learned, read_log
 from structured_bandits.agents.results import checked_results, checked_reward
-from structured_bandits.arrays import Floats, Ints
+from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_count
 from structured_bandits.errors import (
     DecisionError,
     ParameterError,
     ServiceError,
 )
-from structured_bandits.service.client.decision import RemoteDecision, remote_decision
+from structured_bandits.service import wire
 from structured_bandits.service.client.outage import (
     LostAsks,
     Outage,
+    RemoteDecision,
     Undoing,
     control_decisions,
+    remote_decision,
     undoing_of,
 )
 from structured_bandits.service.client.view import describe

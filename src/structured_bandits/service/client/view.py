@@ -16,7 +16,7 @@ from structured_bandits.agents.view import (
 from structured_bandits.agents.words import MOST, NONE_FITS, cut, fit_words, listed, weights_words
 from structured_bandits.inference.certificate import sentences
 from structured_bandits.inference.misfit.report import p_value_words
-from structured_bandits.wire import (
+from structured_bandits.service.wire import (
     ArmView,
     CertificateView,
     MisfitView,

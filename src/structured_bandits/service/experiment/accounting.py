@@ -9,7 +9,7 @@ import numpy as np
 
 from structured_bandits.inference.misfit.build import misfit_test
 from structured_bandits.inference.misfit.e_value import log_e_of_chosen
-from structured_bandits.protocol import Seen
+from structured_bandits.protocols import Seen
 from structured_bandits.service import rows as kinds
 from structured_bandits.service.experiment.experiment_state import ExperimentState, Results
 from structured_bandits.service.experiment.spec import Spec

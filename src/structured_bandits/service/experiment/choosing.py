@@ -1,7 +1,7 @@
 """Choosing the arms of an ask: by the policy, or for the control share, the audit or the fallback.
 
-A decision belongs to a share by a hash of its unit (the key of its ask, or its number), so the same unit
-is always on the same side, and nothing has to be remembered.
+A decision belongs to a share by a hash of its unit (the key of its ask, or its number), so the same
+unit is always on the same side, and nothing has to be remembered.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from structured_bandits.agents.agent import Agent
-from structured_bandits.agents.available import allowed_arms
+from structured_bandits.agents.availability import allowed_arms
 from structured_bandits.service.experiment.spec import Spec
 from structured_bandits.service.rows import Event, body_of
 

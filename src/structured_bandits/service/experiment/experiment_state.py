@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
 from structured_bandits.agents.agent import Agent
-from structured_bandits.agents.available import allowed_arms
+from structured_bandits.agents.availability import allowed_arms
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.service import rows as kinds
 from structured_bandits.service.experiment.choosing import (
@@ -40,7 +40,7 @@ from structured_bandits.service.experiment.judging import DecisionLog, Judged, s
 from structured_bandits.service.experiment.spec import Spec
 from structured_bandits.service.refusals import Conflict, NotFound, Refused
 from structured_bandits.service.rows import Event, body_of, first_link, link, public_id
-from structured_bandits.wire import HistoryPoint
+from structured_bandits.service.wire import HistoryPoint
 
 MOST_SETTLED = 1_000  # decisions in one transaction, so that nobody waits long behind them
 MOST_IN_BATCH = 10_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from structured_bandits.wire import HistoryPoint
+from structured_bandits.service.wire import HistoryPoint
 
 MOST_POINTS = 500
 GROWTH = 1.03  # of the number of rewards from one point to the next

@@ -19,7 +19,7 @@ from structured_bandits.errors import FileFormatError
 from structured_bandits.service.experiment.experiment_state import AskTimes, ExperimentState, Side
 from structured_bandits.service.experiment.history import History
 from structured_bandits.service.experiment.spec import Spec
-from structured_bandits.wire import HistoryPoint
+from structured_bandits.service.wire import HistoryPoint
 
 FORMAT = 1
 PLAIN = (

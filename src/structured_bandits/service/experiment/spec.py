@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from structured_bandits.agents.logs import read_log
+from structured_bandits.agents.plan_order import ORDERS
 from structured_bandits.agents.results import checked_reward
-from structured_bandits.agents.serving import ORDERS
 from structured_bandits.base.checks import checked_count, checked_probability, checked_word, meant
 from structured_bandits.base.input_files import check_keys, read_toml
 from structured_bandits.errors import (

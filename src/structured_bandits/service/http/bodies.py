@@ -1,7 +1,8 @@
 """Bodies of requests: how long and deep they may be, how long they may take, and no key twice.
 
 The application sees a body only once it is there as a whole and within the limits; a request that is
-refused here has reached nothing else. How many items a list may have, its type says (`wire.py`).
+refused here has reached nothing else. How many items a list may have, its type says
+(`service/wire.py`).
 
 Readers differ in which of two equal keys of an object counts, so a proxy and this service could see
 different requests in the same bytes. msgspec takes the last one and does not say so.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.http.authentication import Caller
 from structured_bandits.service.refusals import NotFound, Refused
 from structured_bandits.service.rows import Event

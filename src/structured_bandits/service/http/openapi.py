@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 import structured_bandits
-from structured_bandits import wire
+from structured_bandits.service import wire
 from structured_bandits.service.http.endpoints import ENDPOINTS, NDJSON, Endpoint
 from structured_bandits.service.http.problems import MEDIA_TYPE
 

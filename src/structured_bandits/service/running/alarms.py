@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from structured_bandits.policies.horizons import tuned_horizon
 from structured_bandits.service.running.running_experiment import RunningExperiment
-from structured_bandits.wire import Alarm
+from structured_bandits.service.wire import Alarm
 
 if TYPE_CHECKING:
     pass

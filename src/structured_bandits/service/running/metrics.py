@@ -1,8 +1,8 @@
 """What a monitoring system reads: counts, times and the state of each experiment, for Prometheus.
 
 Requests only add to plain numbers; everything else happens when somebody reads `/metrics`. Each counter
-is written by one thread (that of the requests, or the writer's for commits), so no lock is needed. Names
-of arms become labels only for experiments with few arms: every label is a time series.
+is written by one thread (that of the requests, or the writer's for commits), so no lock is needed.
+Names of arms become labels only for experiments with few arms: every label is a time series.
 """
 
 from __future__ import annotations
@@ -10,9 +10,55 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from structured_bandits.base.extras import needs
+from structured_bandits.service.running.alarms import alarms_of
+from structured_bandits.service.running.running_experiment import RunningExperiment
+
+if TYPE_CHECKING:
+    from structured_bandits.service.running.registry import Registry
+
+
+def server_reading(registry: Registry) -> ServerReading:
+    """Return how the server stands."""
+    experiments = [_experiment(each) for each in registry.experiments.values()]
+    return ServerReading(registry.writer.queued, registry.refusal is not None, experiments)
+
+
+def _experiment(experiment: RunningExperiment) -> ExperimentReading:
+    state, now = experiment.state, experiment.registry.clock.now()
+    agent = state.agent
+    names = state.spec.arm_names
+    arms = []
+    if len(names) <= MOST_ARMS:
+        for name, pulls, total in zip(names, agent.pulls, agent.sums, strict=True):
+            arms.append(ArmReading(name, int(pulls), float(total / pulls) if pulls else None))
+    saved = experiment.current.snapshot_at
+    return ExperimentReading(
+        name=experiment.name,
+        pending=agent.pending_count,
+        active_arms=len(agent.active_arms),
+        held=len(state.held),
+        oldest_pending_seconds=oldest_seconds(experiment, now),
+        alarms=[alarm.kind for alarm in alarms_of(experiment)],
+        snapshot_age_seconds=None if saved is None else (now - saved) / 1000.0,
+        replay_seconds=experiment.current.replay_seconds,
+        epoch=experiment.registry.epoch,
+        decided=None if state.spec.stop is None else agent.settled_arm is not None,
+        arms=arms,
+    )
+
+
+def oldest_seconds(experiment: RunningExperiment, now: int) -> float | None:
+    """Return the age of the oldest decision whose reward is out."""
+    oldest = experiment.state.agent.oldest_out
+    return (
+        None
+        if oldest is None
+        else max(0.0, (now - experiment.state.times.time_of(oldest)) / 1000.0)
+    )
+
 
 with needs("The service", extra="serve"):
     from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector

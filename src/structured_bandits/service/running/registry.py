@@ -27,8 +27,7 @@ from structured_bandits.service.experiment.saved_state import digest_of, save_st
 from structured_bandits.service.json_logs import log, log_error
 from structured_bandits.service.refusals import NotFound, Unavailable
 from structured_bandits.service.rows import Changes, Saved, TokenRow, VersionRow
-from structured_bandits.service.running.metrics import Metrics
-from structured_bandits.service.running.readings import server_reading
+from structured_bandits.service.running.metrics import Metrics, server_reading
 from structured_bandits.service.running.running_experiment import TRY_AGAIN, RunningExperiment
 from structured_bandits.service.running.tokens import Token, Tokens, new_token
 from structured_bandits.service.running.trusted_clock import TrustedClock

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from structured_bandits import wire
 from structured_bandits.errors import StructuredBanditsError
+from structured_bandits.service import wire
 from structured_bandits.service.experiment.accounting import by_name, results_of_rewards
 from structured_bandits.service.experiment.choosing import Wanted, choices_of, wanted_of
 from structured_bandits.service.experiment.experiment_state import (

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structured_bandits import wire
 from structured_bandits.agents.agent import Agent
-from structured_bandits.agents.bounds import MISS
+from structured_bandits.agents.intervals import MISS
 from structured_bandits.agents.likely import LikelyModel
 from structured_bandits.inference.running_mean import running_mean_interval
 from structured_bandits.policies.certain import Certain
+from structured_bandits.service import wire
 from structured_bandits.service.experiment.choosing import CONTROL
 from structured_bandits.service.experiment.experiment_state import ExperimentState, Side
 from structured_bandits.service.running.alarms import alarms_of
-from structured_bandits.service.running.readings import oldest_seconds
+from structured_bandits.service.running.metrics import oldest_seconds
 from structured_bandits.service.running.running_experiment import RunningExperiment
 from structured_bandits.structures.finite.structure import FiniteStructure
 
@@ -208,7 +208,7 @@ def control_of(state: ExperimentState) -> wire.ControlView | None:
 def _side(side: Side, agent: Agent) -> wire.Side:
     """Return a side with an interval for its mean, both of which hold at all times with 95 %.
 
-    The mean of the policy changes while it learns (docs/mathematics.md 8.2).
+    The mean of the policy changes while it learns (docs/notes/mathematics.md 8.2).
     """
     if not side.pulls:
         return wire.Side(pulls=0, mean=None, low=None, high=None)

@@ -1,7 +1,13 @@
-"""A row for each decision: what was asked, what was given and what came of it."""
+"""Rows out of a store: a row for each decision, and the archive of closed versions.
+
+A version is closed when another one is asked and none of its rewards are out. Its log is only needed to
+answer repeated rewards and to check it; both end with its rows. So its links are checked for the last
+time, and what is archived is written to the disk and read back before anything is deleted.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,13 +15,22 @@ from typing import Any
 import msgspec
 
 from structured_bandits.base.extras import needs
-from structured_bandits.base.writing import write_whole
-from structured_bandits.errors import ParameterError
+from structured_bandits.base.writing import make_folder, write_whole
+from structured_bandits.errors import OutputError, ParameterError
 from structured_bandits.service import rows as kinds
-from structured_bandits.service.contract import Store, all_events
+from structured_bandits.service.contract import Store, StoreError, all_events
 from structured_bandits.service.experiment.choosing import choices_of, wanted_of
 from structured_bandits.service.experiment.replay import spec_of
-from structured_bandits.service.rows import ARCHIVED, Event, VersionRow, public_id
+from structured_bandits.service.rows import (
+    ARCHIVED,
+    CLOSED,
+    Changes,
+    Event,
+    VersionRow,
+    damages,
+    first_link,
+    public_id,
+)
 
 COLUMNS = (
     "experiment",
@@ -118,3 +133,54 @@ def _parquet(rows: Sequence[Row]) -> bytes:
     sink = pyarrow.BufferOutputStream()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema=schema), sink)
     return bytes(sink.getvalue())
+
+
+def archive(store: Store, folder: Path) -> list[Path]:
+    """Move the rows of all closed versions into a folder; `store` must be owned. Return the files."""
+    make_folder(folder)
+    experiments = {row.id: row.name for row in store.experiments()}
+    made = []
+    for row in store.versions():
+        if row.closed == CLOSED:
+            path = folder / f"{experiments[row.experiment]}-version-{row.number}.parquet"
+            _move(store, row, path)
+            made.append(path)
+    return made
+
+
+def _move(store: Store, row: VersionRow, path: Path) -> None:
+    if path.exists():
+        raise OutputError(f"{path}: there is such a file already; nothing was moved")
+    events = list(all_events(store, row.id))
+    damage = next(damages(events, 0, first_link(row.uid)), None)
+    if damage is not None:
+        raise StoreError(f"{path}: {damage.what}; nothing was moved. `verify` says more")
+    write_whole(path, _events_as_parquet(events))
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+    if read_archive(path) != list(all_events(store, row.id)):
+        raise StoreError(f"{path}: what was written is not what was read back; nothing was deleted")
+    store.commit(Changes(closed=[(ARCHIVED, row.id)]))
+
+
+def _events_as_parquet(events: list[Event]) -> bytes:
+    with needs("An archive", extra="simulate"):
+        import pyarrow
+        import pyarrow.parquet
+
+    text, whole = pyarrow.string(), pyarrow.int64()
+    types = [whole, text, whole, whole, whole, whole, pyarrow.float64(), text, text]
+    types.append(pyarrow.binary())
+    schema = pyarrow.schema(list(zip(Event._fields, types, strict=True)))
+    rows = [event._asdict() for event in events]
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), sink)
+    return bytes(sink.getvalue())
+
+
+def read_archive(path: Path) -> list[Event]:
+    """Return the rows of an archived version."""
+    with needs("An archive", extra="simulate"):
+        import pyarrow.parquet
+
+    return [Event(**row) for row in pyarrow.parquet.read_table(path).to_pylist()]

@@ -18,18 +18,17 @@ from typing import Any, NoReturn
 
 from structured_bandits.base.extras import needs
 from structured_bandits.service.contract import SCHEMA, OwnedElsewhereError, StoreError
-from structured_bandits.service.store import postgres_statements as pg
+from structured_bandits.service.store import postgres_connections as pg
 from structured_bandits.service.store import seal
 from structured_bandits.service.store import statements as sql
-from structured_bandits.service.store.migrations import statements_from
-from structured_bandits.service.store.postgres_connections import Connection, DatabaseAddress
-from structured_bandits.service.store.postgres_statements import own
+from structured_bandits.service.store.postgres_connections import Connection, DatabaseAddress, own
 from structured_bandits.service.store.tables import (
     PerThread,
     Rows,
     TableStore,
     Work,
     owner_name,
+    statements_from,
 )
 
 with needs("A store in PostgreSQL", extra="postgres"):

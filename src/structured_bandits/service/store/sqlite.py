@@ -1,10 +1,9 @@
 """The store as an SQLite file: no set-up, one machine.
 
-The log is written with `synchronous = FULL`: a commit that has returned outlives a loss of power, as far
-as the disk tells the truth about its own cache. One process owns the file (`file_lock.py`).
-Readers open the file read-only, and there is one connection that writes: "database is locked" cannot
-happen, and the fault of SQLite before 3.51.3 with two connections that reset the write-ahead log
-cannot either.
+The log is written with `synchronous = FULL`: a commit that has returned outlives a loss of power, as
+far as the disk tells the truth about its own cache. One process owns the file (`file_lock.py`). Readers
+open the file read-only, and there is one connection that writes: "database is locked" cannot happen,
+and the fault of SQLite before 3.51.3 with two connections that reset the write-ahead log cannot either.
 """
 
 from __future__ import annotations
@@ -26,15 +25,22 @@ from structured_bandits.service.contract import (
 from structured_bandits.service.store import seal
 from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.file_lock import FileLock, check_one_name
-from structured_bandits.service.store.migrations import statements_from
-from structured_bandits.service.store.sqlite_errors import check_opens, said_by_sqlite, store_errors
-from structured_bandits.service.store.sqlite_faults import (
+from structured_bandits.service.store.sqlite_errors import (
     WORDS,
     build_indexes,
+    check_opens,
     faults_of,
     faults_of_header,
+    said_by_sqlite,
+    store_errors,
 )
-from structured_bandits.service.store.tables import PerThread, Rows, TableStore, Work
+from structured_bandits.service.store.tables import (
+    PerThread,
+    Rows,
+    TableStore,
+    Work,
+    statements_from,
+)
 
 #: What reading raises; the words of SQLite may quote damaged text that is no UTF-8, and a damaged length
 #: of a row may ask for more memory than there is.

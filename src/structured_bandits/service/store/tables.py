@@ -3,6 +3,8 @@
 A store of either kind says how it reads the rows of a query and how it writes a list of statements in
 one transaction. What one of them would keep differently from the other is refused here, before either
 sees it.
+
+An older store is brought to this schema: forward only, a copy first, one transaction.
 """
 
 from __future__ import annotations
@@ -13,10 +15,16 @@ import re
 import socket
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from structured_bandits.service.contract import KEPT_SNAPSHOTS, PAGE, DamagedError, StoreError
+from structured_bandits.service.contract import (
+    KEPT_SNAPSHOTS,
+    PAGE,
+    SCHEMA,
+    DamagedError,
+    StoreError,
+)
 from structured_bandits.service.rows import (
     Changes,
     Event,
@@ -27,7 +35,34 @@ from structured_bandits.service.rows import (
 )
 from structured_bandits.service.store import seal
 from structured_bandits.service.store import statements as sql
-from structured_bandits.service.store.migrations import statements_from
+
+#: The statements that lead from each schema to the next, for both databases: words in braces as in
+#: `statements.py`. Schema 2 has a seal (`seal.py`), which the store computes once it is there.
+STEPS: Mapping[int, Sequence[str]] = {1: ("INSERT INTO meta VALUES ('seal', '')",)}
+
+
+def statements_from(
+    where: str, found: str | None, wanted: int = SCHEMA, steps: Mapping[int, Sequence[str]] = STEPS
+) -> list[str]:
+    """Return what brings a store from the schema `found` to the wanted one, nothing if it has it.
+
+    >>> statements_from("a.db", "1", 3, {1: ["ALTER TABLE a"], 2: ["DROP TABLE b"]})
+    ['ALTER TABLE a', 'DROP TABLE b']
+    """
+    if found is None or not found.isdigit():
+        raise DamagedError(
+            f"{where}: it does not say its schema; it is damaged, or was not made by structured-bandits"
+        )
+    if int(found) > wanted:
+        raise StoreError(
+            f"{where}: it has schema {found}, and this version of structured-bandits knows {wanted}; "
+            "install the version that wrote it, or a newer one"
+        )
+    missing = [schema for schema in range(int(found), wanted) if schema not in steps]
+    if missing:
+        raise StoreError(f"{where}: nothing leads from its schema {missing[0]} to the next one")
+    return [each for schema in range(int(found), wanted) for each in steps[schema]]
+
 
 UNSEALED = "what is known of experiments, versions and tokens is not what was written"
 HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs, which UTF-8 does not have

@@ -2,33 +2,22 @@
 
 In a box every mean is free between its ends, whatever the others are. So all answers are minima and
 maxima over the arms, and they are exact: nothing is computed but the ends themselves
-(docs/planning.md 24).
+(docs/notes/lookahead.md 24).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Ahead, Box, Data, Prospect, write_box
-from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.tangents import FIRST_TIME
-from structured_bandits.planning.watches import Ranges, update_watches
-from structured_bandits.records import Record
-from structured_bandits.structures.boxes.plans import (
-    BoxWork,
-    fresh_box_work,
-    highest_inside,
-    note_protectors,
-    others_come_in,
-)
-from structured_bandits.structures.finite.plans import outside_length
+from structured_bandits.base.arrays import Flags, Floats, Ints
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Box, Data
+from structured_bandits.base.records import Record
 from structured_bandits.structures.polyhedral.least_squares import SAME_LOSS
-from structured_bandits.structures.spans import SpanCells, covers, protected_value
+from structured_bandits.structures.spans import SpanCells
 
 
 class _BoxCells(NamedTuple):
@@ -97,44 +86,6 @@ class BoxCells(Record, SpanCells, _BoxCells):
             return math.inf, -math.inf
         return max(below, floor), above
 
-    def workspace(self) -> BoxWork:  # type: ignore[override]
-        """Return the memory of `choose` and the questions after it."""
-        return fresh_box_work(len(self.floor), self.arm_count())
-
-    def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: BoxWork) -> int:
-        """Return what `optimistic_arm` does, without a look at the models that an arm keeps out."""
-        ranges = Ranges(self.least, self.most, work.watches.every)
-        update_watches(ranges, work.watches, changed, data, level, box)
-        write_box(data, level, box)
-        return highest_inside(self, box, work)
-
-    def empty_length(self, arm: int, prospect: Prospect, data: Data, work: BoxWork) -> float:
-        """Return for how many pulls of `arm` every model surely stays out."""
-        if prospect.t + 1 < FIRST_TIME:
-            return 0.0
-        return outside_length(prospect.level, arm, prospect, data, work.watches)
-
-    def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: Any) -> None:
-        """Note the models that protect the choice of `arm`."""
-        note_protectors(self, arm, data, level, margin, work)
-
-    def keeps_choice(self, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:
-        """Is the optimistic choice `arm` whatever happens ahead? As on other spans (planning.md 9.1)."""
-        count = work.protectors[0]
-        safe = protected_value(work.lowest[:count], work.highest[:count], ahead)
-        if safe == -math.inf:
-            return False
-        value = safe - ahead.margin
-        return not others_come_in(self, arm, work.chosen, value, data, work, ahead)
-
-    def stays_competitive(
-        self, arm: int, found: Flags, data: Data, work: Any, ahead: Ahead
-    ) -> bool:
-        """Are the means of `arm` that may come covered, and does no cell of another arm come in?"""
-        count = work.protectors[0]
-        covered = covers(work.lowest[:count], work.highest[:count], ahead)
-        return covered and not others_come_in(self, arm, found, -math.inf, data, work, ahead)
-
     def fitting_arm(self, data: Data) -> int:
         """Return the first arm that is best in a model of the nearest box with the fitting means.
 
@@ -148,7 +99,9 @@ class BoxCells(Record, SpanCells, _BoxCells):
             arm = self.best[cell]
             if self.model[cell] == model and fitted_ends(self, model, arm, data)[1] >= floor:
                 return int(arm)
-        return -1  # not reached: some arm has a cell with these means (docs/planning.md 24.4)
+        return (
+            -1
+        )  # not reached: some arm has a cell with these means (docs/notes/lookahead.md 24.4)
 
 
 def leading_arms(least: Floats, most: Floats) -> Flags:

@@ -1,7 +1,7 @@
 """Distances from the truth in a structure of boxes: minima and maxima over the arms.
 
 In a box the means are free of each other, so how near a model can be to the truth is decided by the
-worst arm, or by the worst pair of the best arm and another one (docs/mathematics.md 3.5).
+worst arm, or by the worst pair of the best arm and another one (docs/notes/mathematics.md 3.5).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.boxes.cells import BoxCells
 from structured_bandits.structures.polyhedral.cell import PolytopeCell

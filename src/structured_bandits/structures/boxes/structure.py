@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.checks import numbers
+from structured_bandits.base.confidence import Box
 from structured_bandits.base.text_tables import number
 from structured_bandits.errors import StructureError
-from structured_bandits.planning.confidence import Box
-from structured_bandits.planning.fits import ModelFit, squares_of
 from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.base import Structure, index_of, warn_if_outside
 from structured_bandits.structures.boxes.cells import BoxCells
 from structured_bandits.structures.boxes.distances import BoxDistances
-from structured_bandits.structures.boxes.ends import box_ends
 from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.finite.distances import FiniteDistances
 from structured_bandits.structures.finite.structure import table_of
+from structured_bandits.structures.model_fit import ModelFit, squares_of
 from structured_bandits.structures.polyhedral.polytope import Polytope, means_with, point
 from structured_bandits.structures.polyhedral.structure import Place
 from structured_bandits.structures.questions import Distances, ModelBoxes
@@ -171,3 +171,46 @@ class BoxStructure(Structure):
 
 def _interval(least: float, most: float) -> str:
     return number(least) if least == most else f"{number(least)} – {number(most)}"
+
+
+DECIMALS = 12  # that ends keep, so that 0.7 - 0.2 is 0.5 and arms that can only tie do only tie
+
+
+def box_ends(table: Floats, margins: Any, low: float, high: float) -> tuple[Floats, Floats]:
+    """Return the lower and upper ends of boxes of half-width `margins`, cut to [low, high].
+
+    A box never loses its row: where a mean of the table is outside the range, the box ends at it.
+    """
+    half = checked_margins(margins, table.shape)
+    least, most = checked_range(low, high)
+    below = np.clip(np.round(table - half, DECIMALS), least, most)
+    above = np.clip(np.round(table + half, DECIMALS), least, most)
+    known = half == 0.0
+    return (
+        np.where(known, table, np.minimum(below, table)),
+        np.where(known, table, np.maximum(above, table)),
+    )
+
+
+def checked_margins(margins: Any, shape: tuple[int, ...]) -> Floats:
+    """Return a margin for each mean of a table: from a number, a row (arms) or a table."""
+    models, arms = shape
+    frame = hasattr(margins, "columns") and hasattr(margins, "to_numpy")
+    half = numbers(margins.to_numpy() if frame else margins)
+    if half is None or half.shape not in ((), (arms,), (models, arms)):
+        raise StructureError(
+            f"margins={margins!r}: expected a number, one for each of the {arms} arms, or a table of "
+            f"{models} models × {arms} arms"
+        )
+    if not (np.isfinite(half) & (half >= 0.0)).all():
+        wrong = half[~(np.isfinite(half) & (half >= 0.0))][0]
+        raise StructureError(f"margins: {wrong:g} is among them; expected finite numbers >= 0")
+    return np.broadcast_to(half, shape)
+
+
+def checked_range(low: Any, high: Any) -> tuple[float, float]:
+    """Return the range that means are cut to; either end may be infinite."""
+    ends = numbers([low, high])
+    if ends is None or ends.shape != (2,) or not ends[0] < ends[1]:
+        raise StructureError(f"low={low!r}, high={high!r}: expected numbers low < high")
+    return float(ends[0]), float(ends[1])

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import numbers
 from structured_bandits.errors import StructureError
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.builders.memory_limits import check_pieces
 from structured_bandits.structures.polyhedral.cell import is_empty
-from structured_bandits.structures.polyhedral.polytope import Polytope, joined
+from structured_bandits.structures.polyhedral.polytope import Polytope, check_pieces, joined
 from structured_bandits.structures.polyhedral.product import ProductStructure, joined_names
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.structures.reward_ranges import Range, hull, multiplied, overlap

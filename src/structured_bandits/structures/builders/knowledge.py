@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import (
     checked_at_least,
     checked_count,
@@ -20,9 +20,13 @@ from structured_bandits.base.checks import (
     numbers,
 )
 from structured_bandits.errors import StructureError
-from structured_bandits.structures.builders.memory_limits import check_arms, check_pieces
 from structured_bandits.structures.builders.trees import spanning_trees
-from structured_bandits.structures.polyhedral.polytope import Polytope, means_with
+from structured_bandits.structures.polyhedral.polytope import (
+    Polytope,
+    check_arms,
+    check_pieces,
+    means_with,
+)
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure
 from structured_bandits.structures.reward_ranges import UNIT, Range
 

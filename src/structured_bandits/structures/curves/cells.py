@@ -11,20 +11,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.compilable import compilable
-from structured_bandits.planning.confidence import Box, Data, Prospect, write_box
-from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.tangents import FIRST_TIME
-from structured_bandits.planning.watches import Ranges, update_watches
-from structured_bandits.records import Record
-from structured_bandits.structures.curves.plans import (
-    CurveWork,
-    choice_length,
-    fresh_curve_work,
-    outside_length,
-)
-from structured_bandits.structures.spans import SpanCells, highest_arm
+from structured_bandits.base.arrays import Flags, Floats, Ints
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.confidence import Box, Data
+from structured_bandits.base.records import Record
+from structured_bandits.structures.spans import SpanCells
 
 NUMBER_ERROR = 1e-13  # what rounding may do to a number of size one
 TIE = 1e-11  # and to a value found from a position, which comes from another, flatter line
@@ -116,6 +107,8 @@ class _IntervalCells(NamedTuple):
 class IntervalCells(Record, SpanCells, _IntervalCells):
     """The cells of a curve structure and the questions that policies ask of them."""
 
+    weighed_models = True  # the likelihoods of all models can be compared, line by line
+
     def arm_count(self) -> int:
         """Return the number of arms."""
         return self.at_start.shape[1]
@@ -134,33 +127,6 @@ class IntervalCells(Record, SpanCells, _IntervalCells):
         one = between(first, last, left)
         two = between(first, last, right)
         return min(one, two), max(one, two)
-
-    def workspace(self) -> CurveWork:  # type: ignore[override]
-        """Return the memory of `choose` and the questions after it."""
-        return fresh_curve_work(len(self.best), self.arm_count())
-
-    def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: CurveWork) -> int:
-        """Return what `optimistic_arm` does, without a look at the cells that an arm keeps out."""
-        watches = work.watches
-        ranges = Ranges(self.least, self.most, watches.every)
-        update_watches(ranges, watches, changed, data, level, box)
-        write_box(data, level, box)
-        return highest_arm(self, watches.inside[: watches.size[0]], box, work.notes)
-
-    def certain_length(self, arm: int, prospect: Prospect, data: Data, work: CurveWork) -> int:
-        """Return a number of pulls, from 1 to its limit, in which `arm` is certain to stay the choice.
-
-        How, depends on the kind of intervals (plans.py).
-        """
-        if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
-            return 1
-        return choice_length(prospect.level, self, arm, prospect, data, work)
-
-    def empty_length(self, arm: int, prospect: Prospect, data: Data, work: CurveWork) -> float:
-        """Return for how many pulls of `arm` every cell surely stays out."""
-        if prospect.t + 1 < FIRST_TIME:
-            return 0.0
-        return outside_length(prospect.level, self, arm, prospect, data, work)
 
     def fitting_arm(self, data: Data) -> int:
         """Return the best arm where the sum of pulls * (mean - model)^2 is least, first cell on ties."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.structures.curves.cells import IntervalCells
 from structured_bandits.structures.curves.minimax import lowest_maximum
 from structured_bandits.structures.questions import NOWHERE, Confusing, Nearest

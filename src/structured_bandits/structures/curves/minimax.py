@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats
+from structured_bandits.base.arrays import Flags, Floats
 
 HEIGHT_ROUNDING = 4.0 * np.finfo(np.float64).eps  # relative, of a line's height at a place
 

@@ -1,4 +1,9 @@
-"""Structures whose models are the points of a line, with means that are linear in pieces."""
+"""Structures whose models are the points of a line, with means that are linear in pieces.
+
+A piece is cut where its best arm changes: at the vertices of the upper envelope of the arms' lines.
+Floats are exact fractions, so the walk along the envelope is done in fractions: no vertex is missed,
+invented or given to the wrong arm. Only the results are rounded, each once.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.base.checks import checked_weights
+from structured_bandits.base.confidence import Box
 from structured_bandits.base.text_tables import number
 from structured_bandits.errors import StructureError
-from structured_bandits.planning.confidence import Box
 from structured_bandits.structures.base import Structure, bytes_of, checked_means, warn_if_outside
 from structured_bandits.structures.curves.cells import (
     TIE,
@@ -24,7 +29,6 @@ from structured_bandits.structures.curves.cells import (
     surviving_part,
 )
 from structured_bandits.structures.curves.distances import CurveDistances
-from structured_bandits.structures.curves.envelope import envelope
 from structured_bandits.structures.polyhedral.polytope import Polytope, point, segment
 from structured_bandits.structures.questions import ModelLines
 from structured_bandits.structures.reward_ranges import Range
@@ -314,3 +318,25 @@ def _cells(pieces: tuple[Piece, ...]) -> tuple[IntervalCells, Flags, Ints]:
         np.maximum(at_start, at_end),
     )
     return cells, np.array(owns_start, dtype=np.bool_), np.array(piece_of)
+
+
+def envelope(first: Sequence[Fraction], last: Sequence[Fraction]) -> list[tuple[Fraction, int]]:
+    """Return (position where it begins to be best, arm) along the lines from `first` to `last`.
+
+    Positions run from 0 to 1 and each arm returned is strictly best right after its position, the
+    lowest index standing for lines that coincide. Isolated ties never make an arm best.
+    """
+    rises = [end - start for start, end in zip(first, last, strict=True)]
+    position = Fraction(0)
+    arm = max(range(len(first)), key=lambda i: (first[i], rises[i], -i))
+    parts = [(position, arm)]
+    while True:
+        crossings = [
+            ((first[arm] - first[i]) / (rises[i] - rises[arm]), -rises[i], i)
+            for i in range(len(first))
+            if rises[i] > rises[arm]
+        ]
+        if not crossings or min(crossings)[0] >= 1:
+            return parts
+        position, _, arm = min(crossings)
+        parts.append((position, arm))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.questions import NOWHERE, Confusing, Nearest
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats
-from structured_bandits.compilable import compilable, compiled_as
-from structured_bandits.planning.confidence import Box
+from structured_bandits.base.arrays import Flags, Floats
+from structured_bandits.base.compilable import compilable, compiled_as
+from structured_bandits.base.confidence import Box
 
 if TYPE_CHECKING:
     from structured_bandits.structures.finite.cells import TableQuestions

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.checks import checked_weights
+from structured_bandits.base.confidence import Box
 from structured_bandits.base.text_tables import number
 from structured_bandits.errors import StructureError
-from structured_bandits.planning.confidence import Box
-from structured_bandits.planning.fits import ModelFit, squares_of
 from structured_bandits.structures.base import (
     Numbered,
     Structure,
@@ -27,6 +26,7 @@ from structured_bandits.structures.base import (
 from structured_bandits.structures.files.csv import read_table
 from structured_bandits.structures.finite.cells import FiniteCells
 from structured_bandits.structures.finite.distances import FiniteDistances
+from structured_bandits.structures.model_fit import ModelFit, squares_of
 from structured_bandits.structures.polyhedral.polytope import Polytope, point
 from structured_bandits.structures.questions import ModelLines
 from structured_bandits.structures.reward_ranges import Range

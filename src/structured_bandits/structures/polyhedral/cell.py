@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats
+from structured_bandits.base.arrays import Flags, Floats
+from structured_bandits.base.confidence import Box
 from structured_bandits.errors import StructureError
-from structured_bandits.planning.confidence import Box
 from structured_bandits.solvers.linear import (
     TOLERANCE,
     LinearProgram,

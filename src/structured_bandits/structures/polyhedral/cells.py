@@ -15,32 +15,21 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
-from structured_bandits.planning.confidence import (
-    Ahead,
-    Box,
-    Data,
-    Prospect,
-    box_of,
-    with_more_margin,
-)
-from structured_bandits.planning.intervals import Intervals
-from structured_bandits.planning.tangents import FIRST_TIME
+from structured_bandits.base.arrays import Flags, Floats, Ints
+from structured_bandits.base.confidence import Box, Data
 from structured_bandits.solvers.linear import CERTIFIED, TOLERANCE, WarmStart
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, cells_of
-from structured_bandits.structures.polyhedral.certificates import (
-    FAR,
-    HUGE,
-    Certificates,
-    ends_of,
-)
 from structured_bandits.structures.polyhedral.difference_cells import common_mean
 from structured_bandits.structures.polyhedral.least_squares import fitting_cell, fitting_piece
-from structured_bandits.structures.polyhedral.plans import bounded_length
 from structured_bandits.structures.polyhedral.polytope import Polytope
-from structured_bandits.structures.polyhedral.vertices import Vertex
-from structured_bandits.structures.polyhedral.witnesses import Witnesses
-from structured_bandits.structures.spans import SpanCells, SpanWork, covers
+from structured_bandits.structures.polyhedral.solved_programs import (
+    HUGE,
+    Certificates,
+    Vertex,
+    Witnesses,
+    ends_of,
+)
+from structured_bandits.structures.spans import SpanCells
 
 
 class Known(NamedTuple):
@@ -94,7 +83,7 @@ class PolytopeCells(SpanCells):
         fixed = [fixed_means(piece) for piece in self.pieces]
         self.best_mean = common_mean([fixed[cell.piece][cell.arm] for cell in self.cells])
         self._rising = np.argsort(self.best, kind="stable")  # the cells by their arms
-        self._of_arm = [np.flatnonzero(self.best == arm) for arm in range(self.arm_count())]
+        self.of_arm = [np.flatnonzero(self.best == arm) for arm in range(self.arm_count())]
 
     def arm_count(self) -> int:
         """Return the number of arms."""
@@ -115,18 +104,9 @@ class PolytopeCells(SpanCells):
         """Return the memory of a run that has found nothing yet."""
         return ProgramNotes(self.everywhere)
 
-    def workspace(self) -> SpanWork:
-        """Return the memory of plans: one cell protects the choice, that of the choice."""
-        return super().workspace()._replace(lowest=np.zeros(1), highest=np.zeros(1))
-
     def forget(self, notes: ProgramNotes) -> None:
         """Forget what was found, so that the next plan follows from the data alone."""
         notes.clear()
-
-    def choose(self, changed: int, data: Data, level: Intervals, box: Box, work: SpanWork) -> int:
-        """Return the optimistic arm inside the box, -1 if it is empty."""
-        box.low[:], box.high[:] = level.intervals(data.pulls, data.sums)
-        return self.optimistic_arm(box, work.notes)
 
     def fits(self, cell: int, box: Box, before: bool, notes: ProgramNotes) -> bool:
         """Does the cell meet the open box, by more than the tolerance?"""
@@ -202,7 +182,7 @@ class PolytopeCells(SpanCells):
         one is within the tie of all bounds and no lower arm is within the tie of it.
         """
         ends = ends_of(box)
-        values = self._bounds(ends, notes)
+        values = self.value_bounds(ends, notes)
         values[values > HUGE] = math.inf
         notes.ends, notes.bounds = ends, values
         known: set[int] = set()
@@ -221,7 +201,7 @@ class PolytopeCells(SpanCells):
                 values[highest] = self._value(highest, float(values[highest]), box, notes)
         return -1
 
-    def _bounds(self, ends: Floats, notes: ProgramNotes) -> Floats:
+    def value_bounds(self, ends: Floats, notes: ProgramNotes) -> Floats:
         """Return bounds on the values of all cells: by certificates, and the ends of their arms."""
         bounds = notes.values.bounds(ends)
         return np.minimum(bounds, ends[self.best], out=bounds)
@@ -247,66 +227,6 @@ class PolytopeCells(SpanCells):
             notes.witnesses.note_far(cell, moved)
             return bound
         return self._highest(cell, box, notes)
-
-    def screen(self, arm: int, data: Data, level: Intervals, margin: float, work: SpanWork) -> None:
-        """Note means of `arm` that fit the data of all other arms, from the models at hand.
-
-        The choice of `arm` left two models of its cell, and those between them that fit protect the
-        choice. More could be found at the price of more programs.
-        """
-        cell = work.notes.chosen
-        if self.best[cell] != arm:
-            work.lowest[0], work.highest[0] = math.inf, -math.inf
-            return
-        ends = ends_of(box_of(data, level))
-        ends -= margin + 2.0 * TOLERANCE  # so that `fits` would say yes
-        ends[[arm, arm + len(data.pulls)]] = FAR
-        work.lowest[0], work.highest[0] = work.notes.witnesses.span(cell, arm, ends)
-
-    def certain_length(self, arm: int, prospect: Prospect, data: Data, work: SpanWork) -> int:
-        """Return a number of pulls, from 1 to its limit, in which `arm` surely stays the choice."""
-        if data.pulls[arm] == 0 or prospect.t + 1 < FIRST_TIME:
-            return 1
-        return bounded_length(self, arm, prospect, data, work)
-
-    def highest_rival(self, arm: int, work: SpanWork) -> float:
-        """Return a bound on the values of other arms' cells in the box of the last choice."""
-        notes: ProgramNotes = work.notes
-        return self._highest_of_others(arm, notes.bounds, -math.inf, notes.ends, notes)
-
-    def highest_threat(
-        self, arm: int, data: Data, ahead: Ahead, safe: float, work: SpanWork
-    ) -> float:
-        """Return a bound on the values of other arms' cells whatever happens ahead.
-
-        Any bound below `safe` will do.
-        """
-        ends = _ends_ahead(arm, data, ahead)
-        return self._highest_of_others(arm, self._bounds(ends, work.notes), safe, ends, work.notes)
-
-    def _highest_of_others(
-        self, arm: int, bounds: Floats, enough: float, ends: Floats, notes: ProgramNotes
-    ) -> float:
-        """Return the highest bound of other arms' cells.
-
-        If that is not low enough, it is the highest of those that the box does not surely miss.
-        """
-        bounds[self._of_arm[arm]] = -math.inf
-        cell = int(bounds.argmax())
-        if bounds[cell] >= enough and notes.slacks.bound(cell, ends) <= 0.0:
-            bounds[notes.slacks.bounds(ends) <= 0.0] = -math.inf
-        return float(bounds.max())
-
-    def stays_competitive(
-        self, arm: int, found: Flags, data: Data, work: SpanWork, ahead: Ahead
-    ) -> bool:
-        """Are the means of `arm` covered, and does no other arm join in? No program is solved."""
-        ahead = with_more_margin(ahead, 2.0 * TOLERANCE)
-        if not covers(work.lowest, work.highest, ahead):
-            return False
-        others = ~found[self.best]
-        slacks = work.notes.slacks.bounds(_ends_ahead(arm, data, ahead))
-        return not (slacks[others] > 0.0).any()
 
     def fitting_arm(self, data: Data) -> int:
         """Return the best arm of the cell with the least sum of pulls * (mean - model)^2."""
@@ -342,14 +262,6 @@ def shifted(weights: Floats, intercepts: Floats) -> float:
     """Return what the weights of a box's ends add to a bound on means without their intercepts."""
     of_high, of_low = weights.reshape(2, -1)
     return float(intercepts @ (of_high - of_low))
-
-
-def _ends_ahead(arm: int, data: Data, ahead: Ahead) -> Floats:
-    """Return the ends of a box that holds that of each moment ahead, whatever the rewards of `arm`."""
-    ends = ends_of(box_of(data, ahead.level))
-    ends += ahead.margin
-    ends[arm], ends[arm + len(data.pulls)] = ahead.band_high, -ahead.band_low
-    return np.minimum(ends, FAR, out=ends)
 
 
 def _numbers(cells: PolytopeCells) -> tuple[bytes, ...]:

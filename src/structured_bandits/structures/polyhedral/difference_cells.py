@@ -1,9 +1,11 @@
-"""Cells of structures that bound means and their differences, in closed form (docs/planning.md 11).
+"""Cells of structures that bound means and their differences, in closed form.
+
+See docs/notes/lookahead.md 11.
 
 In a piece the mean of arm j is at most `high[j]`, and at most reach[j, k] above any upper limit of arm
 k; the same holds from below. Shortest paths made `reach` complete, so limits follow from one step, and
 they are attained together: the set of means between limits that respect each other is a lattice
-(docs/planning.md 11.4).
+(docs/notes/lookahead.md 11.4).
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats, Ints
-from structured_bandits.planning.confidence import Box
-from structured_bandits.records import Record
+from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.confidence import Box
+from structured_bandits.base.records import Record
 from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.polyhedral.differences import (
     Differences,

@@ -1,8 +1,8 @@
 """Structures that only bound means and differences of means: no linear program is needed.
 
 Unstructured, monotone, Lipschitz and unimodal arms are of this kind. What such constraints imply for
-any two arms is a shortest path: if mean a exceeds mean b by no more than 1, and mean b exceeds mean c by
-no more than 2, then mean a exceeds mean c by no more than 3.
+any two arms is a shortest path: if mean a exceeds mean b by no more than 1, and mean b exceeds mean c
+by no more than 2, then mean a exceeds mean c by no more than 3.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
 from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.polyhedral.polytope import Polytope
 

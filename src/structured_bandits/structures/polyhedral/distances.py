@@ -1,4 +1,7 @@
-"""Distances from the truth in a polyhedral structure, by linear programs (docs/mathematics.md 3.3)."""
+"""Distances from the truth in a polyhedral structure, by linear programs.
+
+See docs/notes/mathematics.md 3.3.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats
+from structured_bandits.base.arrays import Flags, Floats
 from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.polyhedral.cells import PolytopeCells
 from structured_bandits.structures.polyhedral.regions import Region

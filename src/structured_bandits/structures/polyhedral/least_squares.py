@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats
-from structured_bandits.planning.confidence import Box, Data
+from structured_bandits.base.arrays import Flags, Floats
+from structured_bandits.base.confidence import Box, Data
 from structured_bandits.solvers.convex import least_quadratic
 from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.polyhedral.cell import PolytopeCell

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats, Ints
+from structured_bandits.base.arrays import Flags, Floats, Ints
+from structured_bandits.base.confidence import Box
 from structured_bandits.errors import StructureError
-from structured_bandits.planning.confidence import Box, Data, Prospect
 from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.base import (
     Structure,
@@ -36,7 +36,7 @@ from structured_bandits.structures.polyhedral.polytope import Polytope, joined
 from structured_bandits.structures.polyhedral.structure import PolyhedralStructure, mean_ranges
 from structured_bandits.structures.questions import ModelBoxes, ModelLines, forget_history
 from structured_bandits.structures.reward_ranges import UNIT, Range, hull
-from structured_bandits.structures.spans import SpanCells, SpanWork
+from structured_bandits.structures.spans import SpanCells
 
 FEW_PIECES = 200  # more are not listed before theory asks for them
 MOST_PIECES = 20_000
@@ -102,12 +102,6 @@ class ProductCells(SpanCells):
         for arm, span in zip(self.best, self._spans(box, notes), strict=True):
             found[arm] = found[arm] or span != EMPTY
         return bool(found.any())
-
-    def competitive_length(
-        self, arm: int, found: Flags, prospect: Prospect, data: Data, work: SpanWork
-    ) -> int:
-        """Return 1: where groups tie exactly, an arm can be best in a box and not in a larger one."""
-        return 1
 
     def fits(self, cell: int, box: Box, before: bool, notes: ProductNotes) -> bool:
         """Ask all groups at once, when the first cell is asked for; the answers hold for the rest."""
@@ -218,6 +212,11 @@ class ProductStructure(PolyhedralStructure):
             joined(parts, name=" × ".join(str(part.name) for part in parts))
             for parts in combinations(*(group.polytopes for group in self.groups))
         )
+
+    @property
+    def piece_count(self) -> int:
+        """The number of combinations of the groups' pieces."""
+        return math.prod(len(group.polytopes) for group in self.groups)
 
     @property
     def model_lines(self) -> tuple[ModelLines, ...]:

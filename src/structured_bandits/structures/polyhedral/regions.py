@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structured_bandits.arrays import Flags, Floats
+from structured_bandits.base.arrays import Flags, Floats
 from structured_bandits.solvers.linear import TOLERANCE, Solution, maximise, solved
 from structured_bandits.structures.polyhedral.cell import PolytopeCell, widest
 from structured_bandits.structures.polyhedral.differences import differences
@@ -115,7 +115,7 @@ class Region:
         A model in which the arm reaches the truth's best mean, and some arms keep their means, has other
         means of at least and at most what the differences from these allow, and within their limits; the
         arm itself is above the least means of all. If changing just what these require gives a model of
-        the region, no other is harder to refute, whatever the allocation (docs/mathematics.md 5.4:
+        the region, no other is harder to refute, whatever the allocation (docs/notes/mathematics.md 5.4:
         Lipschitz and unimodal arms, boxes).
         """
         known = differences(self.polytope)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
+from structured_bandits.base.confidence import Box
 from structured_bandits.base.text_tables import number
 from structured_bandits.errors import StructureError
-from structured_bandits.planning.confidence import Box
 from structured_bandits.solvers.linear import TOLERANCE
 from structured_bandits.structures.base import Structure, index_of, warn_if_outside
 from structured_bandits.structures.polyhedral.cell import mean_ends
@@ -32,6 +32,9 @@ class Place:
 
     piece: int
     parameter: tuple[float, ...]
+
+
+FEW_PIECES = 1_000  # that can be looked at one by one, again and again
 
 
 class PolyhedralStructure(Structure):
@@ -87,6 +90,18 @@ class PolyhedralStructure(Structure):
     def polytopes(self) -> tuple[Polytope, ...]:
         """The pieces."""
         return self.pieces
+
+    @property
+    def piece_count(self) -> int:
+        """The number of pieces."""
+        return len(self.pieces)
+
+    @property
+    def bounds_likelihood(self) -> bool:
+        """True if its pieces are few enough to be looked at one by one; else an AttributeError."""
+        if self.piece_count > FEW_PIECES and not hasattr(self, "model_groups"):
+            raise AttributeError(f"{self.piece_count} pieces are too many")
+        return True
 
     def _facts(self) -> Iterable[Floats]:
         return (part for piece in self.pieces for part in piece.arrays())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.families import divergence_of
 from structured_bandits.service.ui.explorer.choice import mean_limits
 from structured_bandits.structures.base import Structure

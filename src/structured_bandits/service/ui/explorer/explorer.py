@@ -1,4 +1,4 @@
-"""A structure that is explored, with what was computed about it."""
+"""A structure that is explored: what was computed about it, and what is said of it beforehand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.display.analysis_report import analysis_data
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.misfit.build import MOST_ENTRIES, misfit_test
@@ -16,9 +16,10 @@ from structured_bandits.inference.misfit.e_value import MisfitTest
 from structured_bandits.service.ui.explorer.apart import Telling, family_of, telling_arms
 from structured_bandits.service.ui.explorer.choice import Choice
 from structured_bandits.service.ui.explorer.lives import Timeline, timeline
-from structured_bandits.service.ui.explorer.models import Listed, listed, means_of
+from structured_bandits.service.ui.explorer.models import Listed, has_rows, listed, means_of
 from structured_bandits.service.ui.explorer.what_if import WhatIf, what_if
 from structured_bandits.structures.base import Structure
+from structured_bandits.structures.no_choice import no_choice
 from structured_bandits.theory.analysis import Analysis, analyse
 
 KEPT = 16  # analyses: a slider moves on one truth for a while
@@ -82,3 +83,31 @@ class Explorer:
         if choice.mean is not None:
             means[choice.moved] = choice.mean
         return means
+
+
+def about_text(structure: Any) -> str:
+    """Return what the structure is, in a sentence."""
+    arms, best = structure.n_arms, len(structure.best_arms)
+    if has_rows(structure):
+        what = f"A table of {len(structure.model_names):,} models and {arms} arms"
+    elif structure.kind == "curves":
+        what = f"{arms} arms whose means depend on one parameter"
+    else:
+        what = f"{arms} arms and infinitely many models"
+    return f"{what}; {best} of the arms {'are' if best > 1 else 'is'} best in some model."
+
+
+def notices(structure: Structure) -> list[str]:
+    """Return what must be known before anything is chosen."""
+    return [text for text in (no_choice(structure), _outside_text(structure)) if text]
+
+
+def _outside_text(structure: Structure) -> str:
+    """Return what to say if the structure has means that its rewards cannot have."""
+    if family_of(structure) == "bernoulli":
+        return ""
+    low, high = structure.range_of_rewards
+    return (
+        f"Some means lie outside the range of the rewards, {low:g} to {high:g}. If the rewards have "
+        "another range, declare it (reward_range); here they are taken as Gaussian."
+    )

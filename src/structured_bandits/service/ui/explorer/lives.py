@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from structured_bandits.planning.confidence import width_budget
+from structured_bandits.base.confidence import width_budget
 from structured_bandits.policies.phases import largest_gap, phase_target
 from structured_bandits.policies.sae import SAE
 from structured_bandits.structures.questions import Nearest

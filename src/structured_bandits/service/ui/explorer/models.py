@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.base.text_tables import number, printable
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.misfit.build import GRID, models_of_groups

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from structured_bandits.base.extras import needs
 from structured_bandits.errors import MissingExtraError, StructuredBanditsError
 from structured_bandits.service.refusals import Refusal
-from structured_bandits.service.ui.explorer.about import about_text, notices
 from structured_bandits.service.ui.explorer.choice import (
     BETAS,
     Choice,
@@ -20,7 +19,7 @@ from structured_bandits.service.ui.explorer.choice import (
     query_of,
     read_choice,
 )
-from structured_bandits.service.ui.explorer.explorer import Explorer
+from structured_bandits.service.ui.explorer.explorer import Explorer, about_text, notices
 from structured_bandits.service.ui.explorer.models import has_rows, spelt
 from structured_bandits.service.ui.explorer.panels import PANELS, draw
 from structured_bandits.service.ui.explorer.view import View, filled

@@ -1,8 +1,9 @@
 """What if one arm's mean is another than the truth says: the nearest model, and when the alarm rings.
 
-The alarm rings when the e-value of the structure reaches 1 / LEVEL, as that of an experiment does. After
-how many pulls depends on the rewards. Here every arm is taken to pay exactly its mean at each pull; that
-gives about the number of pulls at which the e-value gets there, and real rewards ring earlier or later.
+The alarm rings when the e-value of the structure reaches 1 / LEVEL, as that of an experiment does.
+After how many pulls depends on the rewards. Here every arm is taken to pay exactly its mean at each
+pull; that gives about the number of pulls at which the e-value gets there, and real rewards ring
+earlier or later.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structured_bandits.arrays import Floats
+from structured_bandits.base.arrays import Floats
 from structured_bandits.inference.misfit.batch import e_values
 from structured_bandits.inference.misfit.e_value import MisfitTest
 from structured_bandits.service.experiment.spec import LEVEL

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 from structured_bandits.base.extras import needs
 from structured_bandits.base.text_tables import number
-from structured_bandits.display.page_templates import GENERATOR
+from structured_bandits.display.page import GENERATOR
 from structured_bandits.errors import ParameterError
-from structured_bandits.service.ui.explorer.about import about_text, notices
 from structured_bandits.service.ui.explorer.choice import Choice, mean_limits, mean_span
-from structured_bandits.service.ui.explorer.explorer import Explorer
+from structured_bandits.service.ui.explorer.explorer import Explorer, about_text, notices
 from structured_bandits.service.ui.explorer.models import means_of, spelt
 from structured_bandits.service.ui.explorer.panels import alarm_text, draw
 from structured_bandits.service.ui.explorer.view import View, filled

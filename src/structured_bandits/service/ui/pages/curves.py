@@ -11,7 +11,7 @@ from structured_bandits.base.extras import needs
 from structured_bandits.base.text_tables import number
 from structured_bandits.service.ui.pages.charts import Line, line_chart
 from structured_bandits.service.ui.pages.words import figure, of_total, place_in_time
-from structured_bandits.wire import HistoryPoint, State
+from structured_bandits.service.wire import HistoryPoint, State
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup

@@ -14,7 +14,7 @@ from structured_bandits.base.text_tables import number
 from structured_bandits.service.ui.pages.charts import interval_bar, scale_of, stacked_bar
 from structured_bandits.service.ui.pages.words import DAY, of_total
 from structured_bandits.service.ui.scale import Scale
-from structured_bandits.wire import ArmView, MisfitView, Side, State
+from structured_bandits.service.wire import ArmView, MisfitView, Side, State
 
 with needs("The service", extra="serve"):
     from markupsafe import Markup

@@ -9,7 +9,7 @@ from structured_bandits.service.rows import Event
 from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.running.tokens import Tokens
 from structured_bandits.service.running.views import state_of, summary_of
-from structured_bandits.wire import Park, State, Summary
+from structured_bandits.service.wire import Park, State, Summary
 
 
 class RegistryForPages:

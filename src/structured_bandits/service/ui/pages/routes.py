@@ -15,7 +15,7 @@ from structured_bandits.service.ui.pages.panels import etag
 from structured_bandits.service.ui.pages.registry_for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.view import experiment_page, list_page
 from structured_bandits.service.ui.rendering import rendered, static_files
-from structured_bandits.wire import Park, State
+from structured_bandits.service.wire import Park, State
 
 with needs("The service", extra="serve"):
     from starlette.requests import Request

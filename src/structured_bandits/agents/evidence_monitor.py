@@ -1,0 +1,84 @@
+"""Which arm is best, and how sure: an agent's evidence, renewed as results are settled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from structured_bandits.agents.likely import rewards_of
+from structured_bandits.base.confidence import Data
+from structured_bandits.errors import MissingExtraError
+from structured_bandits.inference.certificate import Certificate, certificate_of
+from structured_bandits.inference.evidence import (
+    Evidence,
+    Prequential,
+    evidence_on,
+    fresh_prequential,
+)
+from structured_bandits.protocols import Seen
+
+
+class EvidenceMonitor:
+    """The evidence on the structure of a policy, in the order in which rewards are settled.
+
+    On polytopes and boxes it remembers predictions, in arrays that an agent saves; elsewhere these stay
+    as they are. What it is computed with is made when it is first needed.
+    """
+
+    def __init__(self, policy: Any, settled: Seen) -> None:
+        self._policy = policy
+        self._settled = settled
+        self._rewards = None if getattr(policy, "adapts", False) else rewards_of(policy)
+        self._evidence: Evidence | None = None
+        self._made = False
+        structure = getattr(policy, "structure", None)
+        self.predicts = self._rewards is not None and predicts(structure)
+        self.memory = fresh_prequential(len(settled.pulls) if self.predicts else 0)
+
+    def known(self) -> Data:
+        """Return pulls and sums; arms whose sums nobody knows count as not pulled."""
+        unknown = np.isnan(self._settled.sums)
+        pulls = np.where(unknown, 0, self._settled.pulls)
+        return Data(pulls, np.where(unknown, 0.0, self._settled.sums))
+
+    def look(self) -> None:
+        """Renew the predictions if it is time."""
+        if self.predicts and self._settled.pulls.sum() >= self.memory.next_look[0]:
+            evidence = self._evidence_now()
+            if evidence is not None:
+                evidence.look(self.memory, self.known())
+
+    def certificate(self, names: Sequence[str]) -> Certificate | None:
+        """Return which arm is best, and how sure that is; None where that cannot be said."""
+        if self._rewards is None:
+            return None
+        evidence = self._evidence_now()
+        return certificate_of(evidence, self.memory, names, self._rewards, self.known())
+
+    def arrays(self) -> list[Any]:
+        """Return the arrays that hold what was seen."""
+        return list(self.memory) if self.predicts else []
+
+    def _evidence_now(self) -> Evidence | None:
+        if not self._made:
+            with suppress(MissingExtraError):  # the policy itself may play without programs
+                structure = getattr(self._policy, "structure", None)
+                prior = getattr(self._policy, "model_prior", None)
+                if structure is not None and self._rewards is not None:
+                    self._evidence = evidence_on(structure, self._rewards, prior)
+            self._made = True
+        return self._evidence
+
+
+def predicts(structure: Any) -> bool:
+    """Is the evidence on a structure made of predictions, which have to be remembered?"""
+    if not hasattr(structure, "bounds_likelihood"):
+        return False
+    groups = getattr(structure, "model_groups", None)
+    return groups is None or any(hasattr(each, "least") for each in groups)
+
+
+__all__ = ["EvidenceMonitor", "Prequential"]

@@ -1,1 +1,0 @@
-"""Planning ahead: what more pulls can change, and what surely stays as it is."""
