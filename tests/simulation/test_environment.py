@@ -15,7 +15,8 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.experiments.paper.structures import figure1_right
-from structured_bandits.simulation import blocks, generator
+from structured_bandits.simulation import batches as blocks
+from structured_bandits.simulation import generator
 
 R = figure1_right()
 WORLD = sb.Bernoulli(R.means(0))
@@ -111,6 +112,27 @@ def test_a_numba_that_counts_references_always_plays_the_same(usual: Any, tmp_pa
     found = run(code, NUMBA_CACHE_DIR=str(tmp_path))
     assert found["pulls"] == usual["pulls"]
     assert found["said"] == []
+
+
+DRAWS = """
+    import json
+    import structured_bandits as sb
+    from structured_bandits.base.draws import addresses
+    from structured_bandits.simulation import compiled, generator
+    policies = {"TS": sb.ThompsonSampling(2), "UCB": sb.UCB(2)}
+    result = sb.simulate(policies, sb.Bernoulli([0.5, 0.6]), 300, runs=3, engine="compiled")
+    layout = generator.known_layout(generator.fresh_generator())
+    used = [bool(addresses()), compiled.WAITING is not None, not compiled.COUNTS, layout is not None]
+    print(json.dumps({"used": used, "pulls": {name: result.pulls[name].tolist() for name in policies}}))
+"""
+
+
+def test_with_documented_ways_alone_it_plays_the_same(tmp_path: Path) -> None:
+    """STRUCTURED_BANDITS_PUBLIC_ONLY switches off what NumPy and Numba do not document, all of it."""
+    found = run(DRAWS, STRUCTURED_BANDITS_PUBLIC_ONLY="1", NUMBA_CACHE_DIR=str(tmp_path))
+    usual = run(DRAWS)
+    assert (usual["used"], found["used"]) == ([True] * 4, [False] * 4)
+    assert found["pulls"] == usual["pulls"]
 
 
 @pytest.mark.parametrize("engine", ["compiled", "python"])

@@ -36,6 +36,7 @@ from numba.extending import intrinsic, overload, overload_method
 from structured_bandits.base.compilable import CHOICES, COMPILABLE, COMPILED_AS, KERNELS, do_nothing
 from structured_bandits.base.draws import DRAWS, addresses
 from structured_bandits.base.intervals import Intervals
+from structured_bandits.base.private_ways import ALLOWED
 from structured_bandits.base.progress import note_compilation
 from structured_bandits.base.sources import SOURCES_HASH
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
@@ -105,10 +106,11 @@ PART: Any = {"no_cfunc_wrapper": True}
 INLINE: Any = {"forceinline": True, **PART}
 # Plans that take no memory do without reference counts, which make short ones slower. The option is not
 # a documented one; a Numba that does not know it plays on, with counts.
-WITHOUT_COUNTS: Any = {"_nrt": False, **PART} if hasattr(CPUTargetOptions, "_nrt") else PART
+COUNTS = not (ALLOWED and hasattr(CPUTargetOptions, "_nrt"))
+WITHOUT_COUNTS: Any = PART if COUNTS else {"_nrt": False, **PART}
 # What an engine calls is optimised once, together with it. This rests on what Numba does not document,
 # too; without it, a first start takes twice as long.
-WAITING = waiting_library(JITCodeLibrary, lookup_environment)
+WAITING = waiting_library(JITCodeLibrary, lookup_environment) if ALLOWED else None
 
 
 def _register_method(name: str, parameters: str) -> None:
@@ -333,7 +335,7 @@ def _forget_older(folder: Path, stamp: str) -> None:
 
 #: What cached code rests on; where NumPy's library shows nothing, code that calls it must not be found.
 STAMP = (
-    f"{SOURCES_HASH} {'calling' if addresses() else 'without'} NumPy"
+    f"{SOURCES_HASH} {'calling' if addresses() else 'without'} NumPy{'' if ALLOWED else ', public'}"
 )
 #: The modules of the functions that are called from Python.
 ENGINES = (__name__, engine.__name__, play_late.__module__, follow.__module__)

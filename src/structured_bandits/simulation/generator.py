@@ -16,8 +16,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from structured_bandits.arrays import Ints
-from structured_bandits.compilable import compilable
+from structured_bandits.base.arrays import Ints
+from structured_bandits.base.compilable import compilable
+from structured_bandits.base.private_ways import ALLOWED
 from structured_bandits.simulation.seeding import Words, public_words, starts_of
 
 KNOWN_NUMPY = 2  # the major version whose generators we have looked into
@@ -56,7 +57,7 @@ def known_layout(rng: np.random.Generator) -> Layout | None:
     """
     major = int(np.__version__.split(".")[0])
     familiar = major == KNOWN_NUMPY and sys.byteorder == "little" and sys.maxsize == 2**63 - 1
-    if not familiar or type(rng.bit_generator) is not np.random.PCG64:
+    if not (ALLOWED and familiar) or type(rng.bit_generator) is not np.random.PCG64:
         return None
     memory = state_memory(rng)
     public = public_words(rng.bit_generator)
