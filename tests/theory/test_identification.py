@@ -16,6 +16,7 @@ from structured_bandits.structures.reward_ranges import Rewards
 from structured_bandits.theory.identification import time_without_structure
 
 RIGHT = figure1_right()
+COINS = Rewards(0.5, 0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_a_curve_in_closed_form() -> None:
     curve = sb.CurveStructure([sb.Piece(0.0, 1.0, (0.8, 0.4, 0.1), (0.2, 0.6, 0.2))])
     tie = 0.5  # of arms 0 and 1
     truth, there = curve.means(0.3), curve.means(tie)
-    told = divergences_from(truth, there, Rewards(0.5, 0.0, 1.0))
+    told = divergences_from(truth, there, COINS)
     found = sb.analyse(curve, 0.3).identification()
     assert found.time == pytest.approx(1.0 / told.max(), rel=1e-5)
     assert found.proportions[told.argmax()] == pytest.approx(1.0, abs=1e-3)
@@ -149,20 +150,22 @@ def test_a_product_in_another_encoding() -> None:
 
 def test_without_a_structure() -> None:
     """Two arms: the pulls of both that their pooled mean makes equally unlikely."""
-    assert time_without_structure(
-        np.array([0.3, 0.21, 0.2, 0.19, 0.18]), Rewards(0.5, 0.0, 1.0)
-    ) == pytest.approx(326.64, abs=0.01)
+    assert time_without_structure(np.array([0.3, 0.21, 0.2, 0.19, 0.18]), COINS) == pytest.approx(
+        326.64, abs=0.01
+    )
     shares = np.linspace(1e-4, 1.0 - 1e-4, 100_001)
     pooled = shares * 0.6 + (1.0 - shares) * 0.4
     told = shares * divergence(0.6, pooled) + (1.0 - shares) * divergence(0.4, pooled)
     for order in ([0.6, 0.4], [0.4, 0.6]):
-        found = time_without_structure(np.array(order), Rewards(0.5, 0.0, 1.0))
+        found = time_without_structure(np.array(order), COINS)
         assert found == pytest.approx(1.0 / told.max(), rel=1e-8)
     normal = Rewards(0.5, -np.inf, np.inf)
     assert time_without_structure(np.array([1.0, 0.0]), normal) == pytest.approx(
         8.0 * 0.25, rel=1e-8
     )
     assert time_without_structure(np.array([0.5, 0.5]), normal) == np.inf
+    assert time_without_structure(np.array([0.5, 0.5 - 1e-12]), COINS) == np.inf
+    assert 0.0 < time_without_structure(np.array([1.0, 1e-9, 0.0]), COINS) < 3.0
 
 
 def test_ends() -> None:

@@ -34,6 +34,8 @@ from structured_bandits.theory.truth import Truth
 PULLS = 1e6  # that rivals are looked for with: what a barrier leaves is small beside them
 CLOSE = 2e-6  # relatively, between the bounds
 SAME = 1e-9  # shares
+TINY = 1e-300
+MOST_SHARE = 1e12  # pulls of another arm for one of the best
 STEPS = 200  # of Newton's method; some ten are enough
 ROUNDS = 1_000  # of cutting
 LEAST_TOLD = 1e-10  # nats a pull: what tells less cannot be told apart
@@ -177,24 +179,31 @@ def _best_shares(cuts: Floats) -> tuple[float, Floats]:
 def time_without_structure(means: Floats, rewards: Rewards, close: float = 0.0) -> float:
     """Return T* if nothing is known of the arms (Garivier and Kaufmann, 2016, Theorem 5).
 
-    It is found by halving, up to a relative error of `close`.
+    It is found by halving, up to a relative error of `close`. Means are kept a billionth of the range of
+    rewards away from its ends, where divergences are infinite.
 
     >>> coins = Rewards(0.5, 0.0, 1.0)
     >>> round(time_without_structure(np.array([0.5, 0.45, 0.43, 0.4]), coins), 2)
     989.79
     """
+    if math.isfinite(rewards.bottom):
+        margin = SAME * (rewards.top - rewards.bottom)
+        means = means.clip(rewards.bottom + margin, rewards.top - margin)
     order = np.argsort(-means, kind="stable")
     others = means[order[1:]]
     best = np.full(len(others), means[order[0]])
     if not len(others) or (others >= best).any():
         return 0.0 if not len(others) else math.inf
     bottom, top = 0.0, float(divergences_from(best, others, rewards).min())
+    if top <= LEAST_TOLD:
+        return math.inf
     for _ in range(100):
         middle = 0.5 * (bottom + top)
         shares = _shares_at(middle, best, others, rewards)
         mixed = (best + shares * others) / (1.0 + shares)
         from_best = divergences_from(best, mixed, rewards)
-        if float((from_best / divergences_from(others, mixed, rewards)).sum()) < 1.0:
+        from_other = np.maximum(divergences_from(others, mixed, rewards), TINY)
+        if float((from_best / from_other).sum()) < 1.0:
             bottom = middle
         else:
             top = middle
@@ -211,9 +220,9 @@ def _shares_at(told: float, best: Floats, others: Floats, rewards: Rewards) -> F
     shares = np.zeros(len(others))
     for _ in range(STEPS):
         mixed = (best + shares * others) / (1.0 + shares)
-        slope = divergences_from(others, mixed, rewards)
+        slope = np.maximum(divergences_from(others, mixed, rewards), TINY)
         missing = told - divergences_from(best, mixed, rewards) - shares * slope
         if (missing <= SAME * told).all():
             break
-        shares = shares + np.maximum(missing, 0.0) / slope
+        shares = np.minimum(shares + np.maximum(missing, 0.0) / slope, MOST_SHARE)
     return shares
