@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import msgspec
 from structured_bandits.service.http import problems
 from structured_bandits.service.http.endpoints import ENDPOINTS, ONE, Endpoint
 from structured_bandits.service.refusals import Refusal
-from structured_bandits.service.wire import Answer, Request
+from structured_bandits.service.wire import Answer, Done, Request
 
 PAGE = Path(__file__).parent.parent / "docs" / "http.md"
 ADDRESS = "http://127.0.0.1:8321"
@@ -88,21 +87,15 @@ def page(before: str) -> str:
     """Return the whole page; its introduction is kept as it was before."""
     introduction = before.partition("## Overview")[0]
     rows = [
-        f"| `{each.method}` | [`{each.path}`](#{anchor(each)}) | {each.summary} | {role(each)} |"
-        for each in ENDPOINTS
+        f"| {each.summary} | `{each.method} {each.path}` | {role(each)} |" for each in ENDPOINTS
     ]
-    table = "\n".join(["| | path | | role |", "|---|---|---|---|", *rows])
+    table = "\n".join(["| | request | role |", "|---|---|---|", *rows])
     parts = [f"{introduction}## Overview\n\n{table}\n", *map(section, ENDPOINTS)]
     of_all = Refusal.__subclasses__() + problems.HttpProblem.__subclasses__()
     kinds = sorted(set(of_all) - {problems.HttpProblem}, key=lambda kind: kind.status)
     statuses = "".join(f"| {kind.status} | {kind.title} |\n" for kind in kinds)
     table = f"| status | what it means |\n|---|---|\n{statuses}"
     return "\n".join([*parts, f"## Refusals\n\n{wrapped(REFUSALS)}\n\n{table}"])
-
-
-def anchor(endpoint: Endpoint) -> str:
-    """Return the anchor of an endpoint's heading."""
-    return re.sub(r"[^\w\- ]", "", endpoint.summary.lower()).replace(" ", "-")
 
 
 def role(endpoint: Endpoint) -> str:
@@ -118,13 +111,15 @@ def section(endpoint: Endpoint) -> str:
         f"`{endpoint.method} {endpoint.path}`, role: {role(endpoint)}",
     ]
     for record in records(endpoint.takes, Request):
-        lines += ["", wrapped(f"*Takes:* {prose(record)}"), *fields(record)]
+        if taken := fields(record):
+            lines += ["", wrapped(f"*Takes* {taken}. {prose(record)}")]
     if endpoint.query:
-        rows = [f"| `{name}` | {QUERIES[name]} |" for name in endpoint.query]
-        lines += ["", "*In the query*, after a question mark:", "", "| | |", "|---|---|", *rows]
+        asked = "; ".join(f"`{name}`: {QUERIES[name]}" for name in endpoint.query)
+        lines += ["", wrapped(f"*In the query*, after a question mark: {asked}.")]
     for record in records(endpoint.gives, Answer):
         names = ", ".join(f"`{each.name}`" for each in msgspec.structs.fields(record))
-        lines += ["", wrapped(f"*Gives* {names}. {prose(record)}")]
+        said = "" if record is Done else f" {prose(record)}"
+        lines += ["", wrapped(f"*Gives* {names}.{said}")]
     lines += ["", "```sh", *commands(endpoint), "```", ""]
     if endpoint.label in NOTES:
         lines.append(f"{wrapped(NOTES[endpoint.label])}\n")
@@ -152,14 +147,16 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
-def fields(record: Any) -> list[str]:
-    """Return the table of the fields of a record, if it has any."""
-    rows = []
+def fields(record: Any) -> str:
+    """Return the fields of a record with their types, and what they are if not given."""
+    said = []
     for each in msgspec.structs.fields(record):
         words = type_words(msgspec.inspect.type_info(each.type))
-        default = "needed" if each.required else f"`{json.dumps(default_of(each))}`"
-        rows.append(f"| `{each.name}` | {words} | {default} |")
-    return ["", "| field | | if not given |", "|---|---|---|", *rows] if rows else []
+        default = "" if each.required else f", else `{json.dumps(default_of(each))}`"
+        said.append(
+            f"`{each.name}` ({words}{default})".replace(" or null, else `null`", ", or null")
+        )
+    return ", ".join(said)
 
 
 def default_of(field: Any) -> Any:
