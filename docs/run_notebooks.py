@@ -25,7 +25,7 @@ from PIL import Image
 FOLDER = Path(__file__).parent / "notebooks"
 
 #: Figures have few colours; kept as a palette they take a third of the space.
-COLOURS = 96
+COLOURS = 24
 
 Output = dict[str, Any]
 
