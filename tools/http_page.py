@@ -85,12 +85,8 @@ PLURALS = {
 
 def page(before: str) -> str:
     """Return the whole page; its introduction is kept as it was before."""
-    introduction = before.partition("## Overview")[0]
-    rows = [
-        f"| {each.summary} | `{each.method} {each.path}` | {role(each)} |" for each in ENDPOINTS
-    ]
-    table = "\n".join(["| | request | role |", "|---|---|---|", *rows])
-    parts = [f"{introduction}## Overview\n\n{table}\n", *map(section, ENDPOINTS)]
+    introduction = before.partition("\n## ")[0].rstrip("\n")
+    parts = [f"{introduction}\n", *map(section, ENDPOINTS)]
     of_all = Refusal.__subclasses__() + problems.HttpProblem.__subclasses__()
     kinds = sorted(set(of_all) - {problems.HttpProblem}, key=lambda kind: kind.status)
     statuses = "".join(f"| {kind.status} | {kind.title} |\n" for kind in kinds)
