@@ -37,7 +37,7 @@ def figures(notebook: dict[str, Any]) -> list[bytes]:
 
 
 def test_all_notebooks_are_tested() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["compare", "start"]
+    assert [path.stem for path in NOTEBOOKS] == ["start"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -75,7 +75,7 @@ def test_the_commands_work_in_their_order(tmp_path: Path, monkeypatch: pytest.Mo
                 result = CliRunner().invoke(main, shlex.split(line)[1:])
                 assert result.exit_code == 0, (line, result.output)
                 said[line] = result.stdout
-    assert len(said) == 7
+    assert len(said) == 8
     restored = said["structured-bandits restore monday.db --store restored.db"]
     assert restored == "shop: version 3 begins with 1 rewards\n"
     assert [path.name for path in (tmp_path / "old-logs").iterdir()] == ["shop-version-1.parquet"]

@@ -1,6 +1,38 @@
 """Derive store-types.csv, six types of users of an online store, from the raw purchases.
 
-Run as ``python derive.py PATH_TO_STORE_PURCHASES``; the table is written beside this script.
+Run as ``python derive.py PATH_TO_STORE_PURCHASES``; the table is written beside this script. Each number
+is the share of the type's training users who bought the item. Careful: 0 means "not bought in seven
+months", not "rejected". Nobody is known to have been offered an item and to have turned it down.
+
+The purchases were made from November 2014 to June 2015. They are in ms_usage.csv.gz and ms_catalog.csv
+of the R package SAR, copyright 2018 Microsoft, MIT licence (LICENSE). The raw data are not kept here,
+and the table holds no user ids.
+
+1. The 20 items with the most different buyers, names shortened; users who bought at least two of them.
+2. A training user has a CRC-32 of the id modulo 100 below 70; the others are held out.
+3. The training users' lists of zeros and ones are grouped into six types by k-means, started with the
+   seeds 0 to 99; the least inertia is kept.
+4. Shares are rounded to three decimals.
+
+Then the table is checked: of each held-out user only the items of odd rank are looked at, the likeliest
+type is taken, and its best item of even rank is recommended; a hit if the user bought it. With NumPy
+2.4.6, SciPy 1.17.1 and pandas 3.1.1 this script prints:
+
+    users: 1379, training 979, held out 400
+    type 1: 236 users, best item HEX 13 inch Laptop Sleeve Black (1.000)
+    type 2: 219 users, best item Warranty Surface Pro2/Pro3 (0.936)
+    type 3: 203 users, best item HP Stream 7 Tablet Screen Protector (0.783)
+    type 4: 124 users, best item BRENTHAVEN Collins Sleeve Plus (1.000)
+    type 5: 101 users, best item INCIPIO Roosevelt Folio Black (1.000)
+    type 6: 96 users, best item ZAGG Screen Protector for Microsoft Band (1.000)
+    distinct best items: 6
+    held-out users, type from the items of odd rank, recommended an item of even rank:
+      best item of the type: 124 hits, rate 0.310
+      HEX 13 inch Laptop Sleeve Black to all: 92 hits, rate 0.230
+      bought any item of even rank: 302 users, rate 0.755
+
+The rates of 1.000, and many of 0.000, come from the clustering itself. The types are not sharply
+separated: with 1,000 starts a slightly lower inertia is found (970.8 instead of 972.4).
 """
 
 import re
