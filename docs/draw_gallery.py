@@ -74,14 +74,8 @@ def figures() -> dict[str, Any]:
         "table": sb.analyse(TYPES, "families").plot(HORIZON),
         "curves": sb.analyse(demand(), 0.25).plot(HORIZON),
         "mean-ranges": prices().plot(HORIZON),
-        "removals": sb.analyse(many(), 0).plot(HORIZON),
         "advice": advice().plot(),
     }
-
-
-def many() -> sb.FiniteStructure:
-    """Return nine models of five arms, of which a map shows where arms are ruled out."""
-    return sb.FiniteStructure(np.random.default_rng(4).uniform(0.1, 0.9, (9, 5)).round(2))
 
 
 def main() -> None:

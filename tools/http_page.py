@@ -83,6 +83,10 @@ PLURALS = {
 }
 
 
+#: Answers with more fields than this are not listed on the page.
+MANY = 12
+
+
 def page(before: str) -> str:
     """Return the whole page; its introduction is kept as it was before."""
     introduction = before.partition("\n## ")[0].rstrip("\n")
@@ -113,7 +117,11 @@ def section(endpoint: Endpoint) -> str:
         asked = "; ".join(f"`{name}`: {QUERIES[name]}" for name in endpoint.query)
         lines += ["", wrapped(f"*In the query*, after a question mark: {asked}.")]
     for record in records(endpoint.gives, Answer):
-        names = ", ".join(f"`{each.name}`" for each in msgspec.structs.fields(record))
+        named = msgspec.structs.fields(record)
+        names = ", ".join(f"`{each.name}`" for each in named)
+        names = (
+            names if len(named) <= MANY else f"{len(named)} fields, which `/v1/openapi.json` lists"
+        )
         said = "" if record is Done else f" {prose(record)}"
         lines += ["", wrapped(f"*Gives* {names}.{said}")]
     lines += ["", "```sh", *commands(endpoint), "```", ""]
