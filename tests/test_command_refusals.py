@@ -21,9 +21,9 @@ from support.owned import Shop
 from support.service_process import SHOP
 
 from structured_bandits.cli.commands import main
-from structured_bandits.service.contract import StoreError
 from structured_bandits.service.running import lifecycle as restoring
 from structured_bandits.service.running.lifecycle import bring_back
+from structured_bandits.service.store_protocol import StoreError
 
 TESTS = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}"}

@@ -33,7 +33,7 @@ LAYERS = [
 SERVICE_LAYERS = [
     {"wire"},
     {"rows", "refusals", "json_logs"},
-    {"contract"},
+    {"store_protocol"},
     {"experiment"},
     {"store"},
     {"running"},

@@ -10,12 +10,12 @@ import pytest
 from support.cases import draw_case
 
 from structured_bandits.base.confidence import Data, fresh_box, write_box
-from structured_bandits.base.intervals import Chernoff, Hoeffding
+from structured_bandits.base.intervals import Hoeffding, KLIntervals
 from structured_bandits.lookahead.cells.base import choose, workspace
 from structured_bandits.lookahead.witnesses import INSIDE, NO_ARM, SEVERAL
 
 CASES, STEPS = 100, 60
-WIDTHS = [Hoeffding(0.0), Chernoff(0.0, 0.0, 1.0)]
+WIDTHS = [Hoeffding(0.0), KLIntervals(0.0, 0.0, 1.0)]
 
 
 class Kept:

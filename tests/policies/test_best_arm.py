@@ -16,7 +16,7 @@ from structured_bandits.base.confidence import Data
 from structured_bandits.experiments.paper.structures import figure1_right
 from structured_bandits.inference.certificate import best_from_arms
 from structured_bandits.inference.likelihood_sets import table_sets
-from structured_bandits.inference.rivals_in_sets import lead_on_table
+from structured_bandits.inference.mixture_evidence import lead_on_table
 from structured_bandits.structures.reward_ranges import Rewards
 from structured_bandits.testing.tapes import play
 

@@ -13,7 +13,7 @@ from support.play import play
 from support.twins import as_polytopes
 
 import structured_bandits as sb
-from structured_bandits.base.intervals import Chernoff, Hoeffding
+from structured_bandits.base.intervals import Hoeffding, KLIntervals
 
 SHOP = np.round(np.random.default_rng(11).uniform(0.01, 0.16, (6, 8)), 3)
 
@@ -30,7 +30,7 @@ def test_kl_boxes_are_inside_those_of_hoeffding_to_the_last_bit() -> None:
     shorter = 0
     for _ in range(100_000):
         pulls, total, budget = random_data(rng)
-        low, high = Chernoff(budget, 0.0, 1.0).interval(pulls, total)
+        low, high = KLIntervals(budget, 0.0, 1.0).interval(pulls, total)
         widest = Hoeffding(budget).interval(pulls, total)
         assert widest[0] <= low <= total / pulls <= high <= widest[1]
         shorter += high - low < 0.9 * (widest[1] - widest[0])
@@ -41,13 +41,13 @@ def test_a_scaled_range_gives_the_scaled_interval() -> None:
     rng = np.random.default_rng(2)
     for _ in range(2_000):
         pulls, total, budget = random_data(rng)
-        low, high = Chernoff(budget, 0.0, 1.0).interval(pulls, total)
-        scaled = Chernoff(16.0 * budget, -1.0, 4.0).interval(pulls, 4.0 * total - pulls)
+        low, high = KLIntervals(budget, 0.0, 1.0).interval(pulls, total)
+        scaled = KLIntervals(16.0 * budget, -1.0, 4.0).interval(pulls, 4.0 * total - pulls)
         assert scaled == pytest.approx((4.0 * low - 1.0, 4.0 * high - 1.0), abs=1e-12)
 
 
 def test_the_ends_of_the_range_fit_until_a_reward_contradicts_them() -> None:
-    level = Chernoff(0.5, 0.0, 1.0)
+    level = KLIntervals(0.5, 0.0, 1.0)
     low, high = level.interval(3, 0.0)  # nothing but zeros
     assert low < 0.0 < high < 1.0
     assert low > -1e-7  # but nothing below
@@ -86,7 +86,7 @@ def test_the_true_mean_is_missed_no_more_often_than_chernoff_allows(law: str, me
     budget = -math.log(0.05) / 2.0
     for pulls in (1, 5, 40, 300):
         sums = LAWS[law](rng, (runs, pulls), mean).astype(float).sum(axis=1)
-        ends = [Chernoff(budget, 0.0, 1.0).interval(pulls, float(total)) for total in sums]
+        ends = [KLIntervals(budget, 0.0, 1.0).interval(pulls, float(total)) for total in sums]
         below = sum(mean <= low for low, _ in ends)
         above = sum(mean >= high for _, high in ends)
         most = 0.05 * runs + 4.0 * math.sqrt(0.05 * 0.95 * runs)

@@ -20,7 +20,6 @@ from support.owned import NAME, Shop, Time
 from support.told_life import SPEC, play, snapshot
 
 from structured_bandits.service import wire
-from structured_bandits.service.contract import Store
 from structured_bandits.service.http.api import application
 from structured_bandits.service.http.endpoints import ENDPOINTS, ONE
 from structured_bandits.service.http.trusted_hosts import Hosts
@@ -29,6 +28,7 @@ from structured_bandits.service.running.lifecycle import new_version
 from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.server import pages_of
 from structured_bandits.service.store.export import archive
+from structured_bandits.service.store_protocol import Store
 
 LATER = 5_000.0  # seconds after the store was begun at which the service is started again
 PAGES = ("/", f"/experiments/{NAME}", f"/experiments/{NAME}/explore", "/tokens")

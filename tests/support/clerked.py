@@ -19,10 +19,10 @@ from oracles.service_books import UNKNOWN, Book, Books, Judged, Results, Terms
 from support.owned import NAME, Answered, Shop, answered, in_memory
 
 from structured_bandits.service import wire
-from structured_bandits.service.contract import all_events
 from structured_bandits.service.experiment.accounting import results_of_log
 from structured_bandits.service.running.chores import settle
 from structured_bandits.service.running.lifecycle import create, new_version
+from structured_bandits.service.store_protocol import all_events
 
 #: Tables whose arms overlap, so that versions carry a part of each other.
 TABLES: tuple[dict[str, Any], ...] = (

@@ -24,9 +24,9 @@ from support.owned import Shop
 from support.postgres_server import Server
 
 from structured_bandits.cli.commands import main
-from structured_bandits.service.contract import Store
 from structured_bandits.service.store.postgres import PostgresStore
 from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.store_protocol import Store
 
 FOUND, HARMLESS = "found", "harmless"
 PAGE = 1024  # bytes; the store is small

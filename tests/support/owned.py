@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from structured_bandits.service import wire
-from structured_bandits.service.contract import Store
 from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.experiment.replay import LogVerdict, spec_of, verify
 from structured_bandits.service.http.problems import problem_of
@@ -19,6 +18,7 @@ from structured_bandits.service.running.lifecycle import create
 from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.running.trusted_clock import TrustedClock
 from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.store_protocol import Store
 
 NAME = "shop"
 BEGIN = 1_700_000_000.0  # seconds since 1970

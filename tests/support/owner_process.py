@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 import threading
 
-from structured_bandits.service.contract import StoreError
 from structured_bandits.service.rows import Changes, Event
 from structured_bandits.service.store.postgres import PostgresStore
+from structured_bandits.service.store_protocol import StoreError
 
 
 def main(address: str, every: float) -> None:

@@ -18,11 +18,11 @@ from support.owned import NAME, Shop, in_memory
 from structured_bandits.errors import StructuredBanditsError
 from structured_bandits.policies.base import POLICIES
 from structured_bandits.service import wire
-from structured_bandits.service.contract import all_events
 from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.experiment.saved_state import saved_content
 from structured_bandits.service.experiment.spec import build_spec
 from structured_bandits.service.running.lifecycle import new_version
+from structured_bandits.service.store_protocol import all_events
 from structured_bandits.structures.files.toml import KINDS
 
 ROWS = [[0.75, 0.25, 0.5], [0.25, 0.75, 0.5], [0.5, 0.25, 0.875]]

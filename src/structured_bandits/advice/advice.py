@@ -15,7 +15,7 @@ from structured_bandits.advice.sentences import words_of
 from structured_bandits.display.advice_report import TIED
 from structured_bandits.inference.misfit.report import Misfit
 from structured_bandits.simulation.simulate import versions_of
-from structured_bandits.structures.no_choice import only_best_arm
+from structured_bandits.structures.single_best_arm import only_best_arm
 
 if TYPE_CHECKING:
     import pandas

@@ -75,7 +75,16 @@ def advise(
     - `progress`: whether to show a bar on standard error. None shows one if that is a terminal.
     """
     options = checked_options(
-        structure, horizon, family, trust, prior, wrong, level, runs, seconds, seed
+        structure,
+        horizon,
+        family=family,
+        trust=trust,
+        prior=prior,
+        wrong=wrong,
+        level=level,
+        runs=runs,
+        seconds=seconds,
+        seed=seed,
     )
     seen = None if data is None else _checked_data(data, options)
     given = [] if truths is None else named_truths(structure, truths)

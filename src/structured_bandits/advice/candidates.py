@@ -69,7 +69,18 @@ def candidates(
     >>> several["SUCB"].alpha
     0.5
     """
-    options = checked_options(structure, horizon, family, trust, prior, (), 0.05, None, 60.0, 0)
+    options = checked_options(
+        structure,
+        horizon,
+        family=family,
+        trust=trust,
+        prior=prior,
+        wrong=(),
+        level=0.05,
+        runs=None,
+        seconds=60.0,
+        seed=0,
+    )
     return {each.name: each.policy for each in library_candidates(options, None)[0]}
 
 

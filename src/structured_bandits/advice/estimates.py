@@ -4,7 +4,7 @@ Regrets are skew: many small ones and a few large ones. Student's t is off for s
 of 64 regrets of ModelTS with a skewness of 3.6 its 95 % interval misses the mean in 10 % of cases,
 nearly always from below. Hall's transformation of t (1992, "On the removal of skewness by
 transformation") corrects for the estimated skewness, by a formula that can be inverted; it misses in
-6 %, and in 5 % from 96 regrets on (docs/design.md).
+6 %, and in 5 % from 96 regrets on (docs/notes/decisions.md).
 """
 
 from __future__ import annotations

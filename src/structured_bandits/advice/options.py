@@ -59,6 +59,7 @@ class Options:
 def checked_options(
     structure: Any,
     horizon: Any,
+    *,
     family: Any,
     trust: Any,
     prior: Any,

@@ -9,7 +9,7 @@ from structured_bandits.advice.standings import FAILS, SURVIVES
 from structured_bandits.advice.truths import BEST_IS_BAD, WORST_IS_BEST
 from structured_bandits.base.text_tables import listed, rounded
 from structured_bandits.display.advice_report import ADVISED, TIED, needs_no_policy
-from structured_bandits.structures.no_choice import no_choice, only_best_arm
+from structured_bandits.structures.single_best_arm import no_choice, only_best_arm
 
 Row = dict[str, Any]
 OF_ONE_ARM = {

@@ -25,7 +25,7 @@ from structured_bandits.agents.intervals import open_box, shown_intervals
 from structured_bandits.agents.learned import copied_state
 from structured_bandits.agents.likely import likely_models, rewards_of
 from structured_bandits.agents.logs import Learned, read_log
-from structured_bandits.agents.misfit_monitor import Suspicion
+from structured_bandits.agents.misfit_monitor import MisfitMonitor
 from structured_bandits.agents.ordered_results import WaitingResults
 from structured_bandits.agents.pending import (
     EXTRA,
@@ -118,25 +118,25 @@ class Agent:
     phases, such as SAE, plans several pulls; one that chooses before each pull, such as SUCB, plans one
     (`extend_plan` lets it plan all that are certain). If you ask for more arms while rewards are out,
     the agent plans ahead as if each missing reward were the average of its arm (a randomised policy
-    simply draws). Such decisions are marked `extra`. Their rewards count like all others, so a reward
-    that never comes does not stop the agent. When a reward comes that was not part of the plan, the
-    agent plans anew.
+    draws from what it knows without them). Such decisions are marked `extra`. Their rewards count
+    like all others, so a reward that never comes does not stop the agent. When a reward comes that
+    was not part of the plan, the agent plans anew.
 
     If a policy with a horizon is asked for more pulls than that, it goes on, with a warning the first
     time.
 
     `order` says how the pulls of a plan are handed out. "turn": the arms take turns, as in the
     simulation. "drawn": each pull that the plan still wants is equally likely to be the next, so that
-    nothing else that changes over the day can be mistaken for an effect of the arm, and each decision
-    says how probable it was. The plan ends with the same numbers of pulls; that regret is constant
-    (docs/notes/mathematics.md) is proved for arms that take turns.
+    a change over the day is not mistaken for an effect of the arm; each decision has its propensity, the
+    probability with which its arm was chosen. Both orders end with the same numbers of pulls. The
+    theorem on constant regret (docs/notes/mathematics.md) is proved for arms that take turns.
 
     A policy that draws, and the order "drawn", take their random numbers from the stream of
     SeedSequence(seed, spawn_key=(crc32(b"agent"),)). So a world of your own may use the same seed:
     default_rng(seed) and what is spawned from it have other streams.
 
-    Whatever raises inside a method (your policy, a warning that is an error, Ctrl-C), the agent is
-    afterwards as it was before the call.
+    If a method raises an error (your policy, a warning that is an error, Ctrl-C), the agent is as it was
+    before the call.
 
     One agent must not be used by several threads at the same time; several agents may share a structure.
 
@@ -170,7 +170,7 @@ class Agent:
         self._t = 0  # rewards observed so far
         self._seen = _no_results(n_arms)  # all of them
         self._settled = _no_results(n_arms)  # those that came before the oldest one still out
-        self._suspicion = Suspicion(policy, watching_of(self._settled))
+        self._misfit_monitor = MisfitMonitor(policy, watching_of(self._settled))
         self._evidence = EvidenceMonitor(policy, self._settled)
         self._one = _no_results(n_arms)  # memory for a single one
         self._quota = np.zeros(n_arms, np.int64)  # the plan
@@ -193,7 +193,7 @@ class Agent:
         self._horizon = tuned_horizon(policy)
         self._warned = False  # that it is played beyond its horizon
         self._changing = False  # within a method that changes it
-        watching = self._suspicion.watching
+        watching = self._misfit_monitor.watching
         self._own_arrays = [*self._seen, *self._settled, watching.times, watching.largest]
         self._own_arrays += [self._quota, self._told, self._handed, self._parked]
         self._own_arrays += self._evidence.arrays()
@@ -527,7 +527,7 @@ class Agent:
         (docs/notes/mathematics.md 7). None if the policy has no structure, or one that is too large to
         be tested again and again.
         """
-        return self._suspicion.misfit()
+        return self._misfit_monitor.misfit()
 
     @property
     def certificate(self) -> Certificate | None:
@@ -561,7 +561,7 @@ class Agent:
     @property
     def log_e_value(self) -> float:
         """The logarithm of the largest e-value so far (see `misfit`), 0 if there is none."""
-        return float(self._suspicion.watching.largest[0])
+        return float(self._misfit_monitor.watching.largest[0])
 
     @property
     def tested(self) -> Seen:
@@ -993,7 +993,7 @@ class Agent:
             policy: Any = self.policy
             self._overturned |= self._hand_over(policy.settle, arm, reward)
         self._settled.squares[arm] += reward * reward
-        self._suspicion.settle(arm, reward)
+        self._misfit_monitor.settle(arm, reward)
         self._evidence.look()
 
     def _settle_many(self, seen: Seen) -> None:
@@ -1002,7 +1002,7 @@ class Agent:
             policy: Any = self.policy
             self._overturned |= bool(policy.settle(self._state, seen))
         np.add(self._settled.squares, seen.squares, out=self._settled.squares)
-        self._suspicion.settle_many(seen)
+        self._misfit_monitor.settle_many(seen)
         self._evidence.look()
 
     def _forget(self, pending: Pending) -> None:

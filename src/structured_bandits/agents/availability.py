@@ -17,7 +17,7 @@ import numpy as np
 from structured_bandits.agents.intervals import own_widths
 from structured_bandits.base.arrays import Flags, Floats
 from structured_bandits.base.confidence import Box
-from structured_bandits.base.intervals import Chernoff, Hoeffding, Intervals
+from structured_bandits.base.intervals import Hoeffding, Intervals, KLIntervals
 from structured_bandits.errors import ParameterError
 from structured_bandits.policies.base import StructuredPolicy
 from structured_bandits.protocols import Seen
@@ -101,5 +101,5 @@ def _level(policy: Any, state: Any, t: int) -> Intervals:
     log_time = math.log(t + 1)
     low, high = getattr(policy, "reward_range", None) or (-math.inf, math.inf)
     if math.isfinite(high - low):
-        return Chernoff(0.5 * (high - low) ** 2 * log_time, low, high - low)
+        return KLIntervals(0.5 * (high - low) ** 2 * log_time, low, high - low)
     return Hoeffding(2.0 * getattr(policy, "sigma", 1.0) ** 2 * log_time)

@@ -22,7 +22,7 @@ import numpy as np
 
 from structured_bandits.base.arrays import Floats
 from structured_bandits.base.confidence import Box, Data, fresh_box, write_box
-from structured_bandits.base.intervals import Chernoff, Hoeffding, Intervals
+from structured_bandits.base.intervals import Hoeffding, Intervals, KLIntervals
 
 MISS = 0.05  # the probability that some mean ever leaves its interval
 
@@ -56,7 +56,7 @@ def lasting_widths(policy: Any, pulls: int, arms: int) -> Intervals:
     if allowed is not None:
         bottom, width = allowed[0], allowed[1] - allowed[0]
         budget = math.log(2.0 * arms / MISS) + 0.5 * math.log(pulls)
-        return Chernoff(0.5 * width * width * budget, bottom, width)
+        return KLIntervals(0.5 * width * width * budget, bottom, width)
     sigma = getattr(policy, "sigma", math.inf)  # a policy of one's own need not say
     budget = 2.0 * math.log(arms / MISS) + math.log1p(pulls)
     return Hoeffding(sigma * sigma * (1.0 + 1.0 / pulls) * budget)

@@ -14,7 +14,7 @@ from structured_bandits.policies.base import Policy
 from structured_bandits.protocols import Seen
 
 
-class Suspicion:
+class MisfitMonitor:
     """What speaks against the structure of a policy, if it has one that can be tested.
 
     The test is made at the first look: many agents of one structure are cheap to start.

@@ -55,7 +55,7 @@ def to_snapshot(agent: Agent) -> str:
         "seen": {name: _plain(values) for name, values in agent._seen._asdict().items()},
         "settled": {name: _plain(values) for name, values in agent._settled._asdict().items()},
         "untested": _untested(agent),
-        "largest_log_e": _plain(agent._suspicion.watching.largest),
+        "largest_log_e": _plain(agent._misfit_monitor.watching.largest),
         "evidence": _packed_evidence(agent._evidence),
         "state": {
             name: _plain(values)
@@ -120,7 +120,7 @@ def from_snapshot(agent: Agent, text: str) -> None:
         _restore_pending(agent, content["pending"])
         untested = content.get("untested", [0] * len(agent._quota))  # 0.2.0 wrote none at first
         _restore_settled(agent, content["settled"], content["waiting"], untested)
-        _restore_suspicion(agent, content["largest_log_e"])
+        _restore_misfit(agent, content["largest_log_e"])
         _restore_evidence(agent, content.get("evidence"))  # 0.2.0 wrote none at first
         _restore_parked(agent, content["parked"])
         _restore_plan(agent, content["plan"])
@@ -320,11 +320,11 @@ def _restore_pending(agent: Agent, saved: dict[str, Any]) -> None:
     agent._in_plan = len(planned)
 
 
-def _restore_suspicion(agent: Agent, saved: Any) -> None:
+def _restore_misfit(agent: Agent, saved: Any) -> None:
     (largest,) = _array("largest_log_e", saved, np.zeros(1))
     if not largest >= 0.0:
         raise ValueError(f"largest_log_e: {largest!r}")
-    agent._suspicion.restore(float(largest))
+    agent._misfit_monitor.restore(float(largest))
 
 
 def _restore_evidence(agent: Agent, saved: dict[str, Any] | None) -> None:

@@ -90,7 +90,7 @@ class Checkpoint:
             deepcopy(agent._state) if learned is None else [each.tobytes() for each in learned]
         )
         self.generator = agent._rng.bit_generator.state
-        self.testable = agent._suspicion.testable
+        self.testable = agent._misfit_monitor.testable
         self.waiting = agent._waiting.mark()
         agent._pending.mark()
 
@@ -103,7 +103,7 @@ class Checkpoint:
             values[:] = 0
         self._restore_state(agent)
         agent._rng.bit_generator.state = self.generator
-        agent._suspicion.undo(self.testable)
+        agent._misfit_monitor.undo(self.testable)
         agent._waiting.undo(self.waiting, agent._pending.undo(agent._next_id))
 
     def _restore_state(self, agent: Agent) -> None:

@@ -1,1 +1,1 @@
-"""The ground: what every package may need, and what needs none of them."""
+"""What every other package may use, and what uses none of them: checks, records, files, intervals."""

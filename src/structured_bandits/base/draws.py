@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from structured_bandits.base.private_ways import ALLOWED
+from structured_bandits.base.undocumented import ALLOWED
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 

@@ -9,7 +9,10 @@ With T pulls of mean m and the budget B = (2 sigma)^2 alpha log(clock):
   Hoeffding's (Pinsker's inequality). For small rates it is far shorter (docs/notes/lookahead.md 16).
 
 Both are records of the same form, so policies and cells need not know which they were given; compiled
-code is made for one or the other.
+code is made for one or the other. A third kind needs more than a class here: `policies.base` maps the
+word `confidence=` to a class, data carry no squares, and what is dispatched by class (`chosen_by_class`
+in lookahead/, policies/ucb.py and policies/ucbc.py, `theory.upper_bounds`) takes what is not
+`Hoeffding` for KL intervals, whose lemmas would have to be proved anew (docs/notes/lookahead.md 16).
 """
 
 from __future__ import annotations
@@ -105,16 +108,16 @@ class Hoeffding(NamedTuple):
         return upper - lower < 2.0 * (math.sqrt(self.budget / pulls) - margin)
 
 
-class Chernoff(NamedTuple):
+class KLIntervals(NamedTuple):
     """KL intervals, of rewards from `bottom` to bottom + width."""
 
     budget: float
     bottom: float
     width: float
 
-    def at(self, budget: float) -> Chernoff:
+    def at(self, budget: float) -> KLIntervals:
         """Return intervals with another budget."""
-        return Chernoff(budget, self.bottom, self.width)
+        return KLIntervals(budget, self.bottom, self.width)
 
     def scaled(self, mean: Means) -> Means:
         """Return it scaled to [0, 1]."""
@@ -171,7 +174,7 @@ class Chernoff(NamedTuple):
 
 @compilable
 def coin_strength(
-    level: Chernoff, mean: float, root: float, least: float, most: float, error: float
+    level: KLIntervals, mean: float, root: float, least: float, most: float, error: float
 ) -> float:
     """Return width * sqrt(pulls * d(x, q) / 2) for the end q of the range that is nearer to the mean x.
 

@@ -108,8 +108,8 @@ def serve(
 @contextmanager
 def _unless_owned(otherwise: str) -> Iterator[None]:
     """If another process owns the store, say what to do then, with an exit code of its own."""
-    from structured_bandits.service.contract import OwnedElsewhereError
     from structured_bandits.service.server import OWNED_ELSEWHERE
+    from structured_bandits.service.store_protocol import OwnedElsewhereError
 
     try:
         yield
@@ -204,9 +204,9 @@ def verify(names: tuple[str, ...], store: str, decisions: bool) -> None:
     The exit code is 0 if all is well, 1 if
     something differs, and 2 if not everything can be checked here, because other code has written it.
     """
-    from structured_bandits.service.contract import DamagedError
     from structured_bandits.service.server import open_store
     from structured_bandits.service.store.checking import check_store, exit_code
+    from structured_bandits.service.store_protocol import DamagedError
 
     verdicts = []
     try:

@@ -17,7 +17,7 @@ from structured_bandits.base.text_tables import (
 from structured_bandits.protocols import PolicyLike
 from structured_bandits.simulation.result import Result
 from structured_bandits.structures.base import labels_of
-from structured_bandits.structures.no_choice import no_choice
+from structured_bandits.structures.single_best_arm import no_choice
 from structured_bandits.theory.analysis import Analysis
 
 MOST_ARMS = 30  # rows of the table of arms

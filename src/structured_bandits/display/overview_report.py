@@ -15,7 +15,7 @@ from structured_bandits.base.text_tables import (
     table_html,
     table_text,
 )
-from structured_bandits.structures.no_choice import no_choice
+from structured_bandits.structures.single_best_arm import no_choice
 from structured_bandits.theory.overview import Overview
 
 MOST_ROWS = 30  # of the table in a text

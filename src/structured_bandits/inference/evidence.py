@@ -44,14 +44,14 @@ from structured_bandits.inference.misfit.reward_likelihood import (
     reward_counts,
     reward_scale,
 )
-from structured_bandits.inference.polytope_models import PolytopeModels, polytope_models
-from structured_bandits.inference.product_sets import ProductSets, sets_of
-from structured_bandits.inference.rivals_in_sets import (
+from structured_bandits.inference.mixture_evidence import (
     Lead,
     lead_on_curve,
     lead_on_product,
     lead_on_table,
 )
+from structured_bandits.inference.polytope_models import PolytopeModels, polytope_models
+from structured_bandits.inference.product_sets import ProductSets, sets_of
 from structured_bandits.inference.unimodal_rows import RowModels, row_of
 from structured_bandits.structures.reward_ranges import Rewards
 

@@ -40,7 +40,7 @@ from structured_bandits.base.checks import (
 )
 from structured_bandits.base.compilable import compilable
 from structured_bandits.base.confidence import Data, fresh_data, width_budget
-from structured_bandits.base.intervals import Chernoff, Hoeffding, Intervals
+from structured_bandits.base.intervals import Hoeffding, Intervals, KLIntervals
 from structured_bandits.base.records import Record
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.likelihood_sets import LikelihoodSets, table_sets
@@ -67,7 +67,7 @@ class Policy(Record):
       overrides `plan` or `observe` but not `choose` is played by these, unless it sets `chooses` itself;
     - `compiles`: its methods can be compiled;
     - `takes_memory`: what is compiled of it makes arrays (or calls NumPy functions that do), so the
-      engine has to count references, which makes short plans slower (docs/design.md);
+      engine has to count references, which makes short plans slower (docs/notes/decisions.md);
     - `randomised`: it draws from `rng`, so equal rewards may give different play;
     - `in_order`: results matter in the order in which they were asked for. A live agent, whose rewards
       may come late, calls `hear(state, seen)` when they come and `settle(state, seen)` in that order,
@@ -271,7 +271,7 @@ class ConfidenceSetPolicy(Policy):
         """Return the confidence interval in words, for tables."""
         if isinstance(self.widths, LikelihoodSets):
             return f"log N - L < {self.alpha:g} log {self.clock}"
-        if isinstance(self.widths, Chernoff):
+        if isinstance(self.widths, KLIntervals):
             return f"kl < {2.0 * self.alpha:g} log {self.clock} / T"
         return f"sqrt({width_budget(self.alpha, self.sigma, 1.0):g} log {self.clock} / T)"
 
@@ -401,7 +401,7 @@ def checked_likelihood_sets(structure: Any, rewards: Rewards, prior: Any = None)
 
 def checked_widths(
     confidence: Any, rewards: Rewards, likelihood: bool = False
-) -> Hoeffding | Chernoff:
+) -> Hoeffding | KLIntervals:
     """Return the kind of confidence intervals that a policy uses, with a budget of 0.
 
     `confidence` is "hoeffding" or "kl". Of Gaussian rewards the two are the same.
@@ -417,7 +417,7 @@ def checked_widths(
             "rewards alone and have no sigma of their own; leave sigma out, or take "
             "confidence='hoeffding'"
         )
-    return Chernoff(0.0, rewards.bottom, width)
+    return KLIntervals(0.0, rewards.bottom, width)
 
 
 def widths_of(policy: Any, log_clock: float) -> Intervals:

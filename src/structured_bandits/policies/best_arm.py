@@ -86,24 +86,25 @@ class _BestArm(NamedTuple):
 
 @registered
 class BestArm(StructuredPolicy, ChoicePolicy, _BestArm):
-    """Pull the arm that tells most against the likeliest rival, until one arm is best with certainty.
+    """Pull the arm that tells most against the likeliest rival model, until one arm is certain.
 
     With h the likeliest model and b its best arm, the rivals are the models in which b is not best (by
     more than `epsilon`), g the likeliest of them. The arm with the largest divergence d(h_k, g_k) is
     pulled, the lowest of several. On a table, once log N - L_g >= log(1 / level) for all rivals g, where
     L is the log-likelihood and N the mean of the models' likelihoods by their prior, b is certain: if
-    one of the models is true, another arm is best with a probability of at most `level`, whenever that
-    happens (docs/notes/mathematics.md 4.6). From then on b is played.
+    one of the models is true, b is wrong with a probability of at most `level`, however often one
+    looks (docs/notes/mathematics.md 4.6). From then on b is played.
 
     On other structures b is certain once the evidence of `Agent.certificate` says so. It is looked at
     after each pull at first, then after each 2 % more, and in between the same arm is pulled. Where
-    means are nearly free, pairs of arms tell more than the whole: whether to play against the likeliest
+    the structure says little about the means, the rewards of two arms alone can decide sooner than the
+    structure: whether to play against the likeliest
     rival or against the arm that is hardest to tell from b follows from the characteristic times of h
     with and without the structure, at each doubling of the pulls. There, no arm has fewer than
     sqrt(t) - K/2 pulls (docs/notes/mathematics.md 8.3).
 
     `prior` has a weight for each model of a table, each piece of a curve, or a prior for each group of a
-    product; by default those of the structure. Regret is not what it is made for: `sb.identify` says how
+    product; by default those of the structure. It does not try to lose little; `sb.identify` says how
     many pulls it takes. It goes by all rewards that it was told. If they come late, and the later the
     worse they are, go by `Agent.certificate`, which counts them in the order of asking.
 

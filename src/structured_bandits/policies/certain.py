@@ -39,18 +39,17 @@ class _Certain(NamedTuple):
 
 
 class Certain(ChoicePolicy, _Certain):
-    """Play `policy`, but with probability `share` what `BestArm` would, until the best arm is certain.
+    """Play `policy`, but in a share of the pulls what `BestArm` would, until the best arm is certain.
 
-    Policies that lose little rarely pull the arms that would tell them more, so they become certain
-    late. With a share of the pulls `BestArm` tells the rivals apart. Once one arm is best with an error
-    of at most `level`, whenever that happens, it is played to the end. That holds if one of the models
-    of the table is right, for any policy. `Result.alarms` has the pulls after which it was certain.
-    Rewards that come late count for this in the order of asking, as in `Agent.certificate`: how late
-    they are may depend on what they are.
+    Policies with little regret rarely pull the arms that would make them certain; the `share` (default
+    0.1) is for that. Once one arm is best with an error of at most `level`, it is played to the end
+    (`settles=False`: the policy goes on). The error holds however often one looks and for any policy, if
+    one of the models of the structure is right. `Result.alarms` has the number of pulls after which a
+    run was certain. Late rewards count in the order of asking, as in `Agent.certificate`, because how
+    late they are may depend on what they are.
 
-    With share=0 nothing is sampled besides; with settles=False the policy goes on when it is certain:
-    so `Certain(policy, share=0, settles=False)` only notes when a policy's own pulls have made it
-    certain (`simulate(..., stop=level)`).
+    `Certain(policy, share=0, settles=False)` changes nothing of the play and only notes when the
+    policy's own pulls have made it certain (`simulate(..., stop=level)`).
 
     >>> import structured_bandits as sb
     >>> sb.Certain(sb.ModelTS(sb.FiniteStructure([[0.8, 0.3], [0.2, 0.7]])), level=0.01).share

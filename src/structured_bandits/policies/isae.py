@@ -87,7 +87,7 @@ class _ISAE(NamedTuple):
 
 @registered
 class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
-    """Informed structured elimination: test rivals of the leading model only where that pays.
+    """Play the best arm of the likeliest model, and test its rivals only where a test pays.
 
     Models have weights w, prior times likelihood. The heaviest model is the *leader* h, b its best arm;
     its *rivals* are the models in which another arm is better than b. A pull of arm k is expected to
@@ -98,22 +98,24 @@ class ISAE(StructuredPolicy, ChoicePolicy, _ISAE):
         (t + t0) stay < kappa nat,   stay = sum over rivals of w (best mean - mean of b),
                                      nat = min over k != b of regret_k (sum over rivals of w) / info_k:
 
-    being wrong about b for as long again costs less than a nat of evidence. Then b is pulled, as it is
-    if a = b, or if no rival has a weight above 1e-9. With rule="threshold" only the models count with
-    log(sum of prior times likelihood) - log-likelihood < c log(t + 1), and a is pulled as long as the
-    leader has rivals among them; for this rule there is a regret bound (docs/notes/mathematics.md 2.22).
+    if b were wrong, t + t0 further pulls of it would be expected to lose less than what a nat of
+    evidence against the rivals costs. Then b is pulled, as it is if a = b, or if no rival has a
+    weight above 1e-9. With rule="threshold" only the models count with log(sum of prior times
+    likelihood) - log-likelihood < c log(t + 1), and a is pulled as long as the leader has rivals
+    among them; for this rule there is a regret bound (docs/notes/mathematics.md 2.22).
 
     - `prior`: a weight for each model; by default those of the structure, or equal ones;
     - `kappa`, `t0`: of the value rule, by default 0.3 and 100;
     - `c`: of the threshold rule, by default 1, the least with a logarithmic bound on every table;
-    - `f`: by default 1 for the value rule, 0.2 for the threshold rule;
+    - `f`: how much of the least possible regret is added to that of each arm before information is
+      divided by it; by default 1 for the value rule, 0.2 for the threshold rule;
     - `leader`: against whose rivals is tested: "likeliest", the heaviest model; "drawn", a model drawn
       from the weights; "auto" (default), drawn while rewards are out, else likeliest. Whether to test is
       decided for the likeliest model.
 
     On a curve the sums are integrals, by Gauss and Legendre on both sides of the likeliest model of each
     line (right to about 1e-9): the leader is the likeliest model of all, a drawn one is drawn from the
-    places of that rule, and rivals are left alone if all together have a weight of at most 1e-9.
+    places of that rule, and rivals are not tested if all together have a weight of at most 1e-9.
 
     While rewards are out, their pulls count as if they had paid the mean of the leader (`expect`), and
     an agent's decisions have a propensity (`chances`).

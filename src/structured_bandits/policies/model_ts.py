@@ -53,22 +53,24 @@ class ModelTS(StructuredPolicy, ChoicePolicy, _ModelTS):
       none either, models of a table have equal weights, and pieces of a curve have their lengths;
     - `temper`, at most 1, multiplies the log-likelihood: with less than 1 the policy learns more
       cautiously;
-    - `switching`: how probable it is, at each pull, that the true model gives way to another one, drawn
-      from the prior: a number, several of which the right one is learned, or True for (0, 1e-5, 1e-4,
-      1e-3, 1e-2). By default 0, never. For tables only, and with trust=1; such a policy makes no
-      certificate, and the test of the structure, which would ring at each change, is left out;
+    - `switching`: how probable it is, at each pull, that the true model is replaced by another one,
+      drawn from the prior: one number; several numbers, among which the policy learns; or True for (0,
+      1e-5, 1e-4, 1e-3, 1e-2). By default 0, never. For tables only, and with trust=1; such a policy
+      makes no certificate, and there is no test of the structure, which would raise an alarm at each
+      change;
     - `trust`: how far the models are believed, from 0 to 1, the default. With less than 1 a model may be
       wrong: it is exact with probability trust^2; with probability 2 trust (1 - trust) it is exact but
       for single arms, each of which is *off* with probability `off` (default 0.1), and then its mean may
       be anything; and with probability (1 - trust)^2 it is only near the truth, arms off included. How
-      near is learned: with each of the `strengths` (default 2, 10, 50, 250, 1000 and 4000) a mean is
-      worth so many observations. If you have no idea, take trust=0.5: that costs some regret if the
-      models are right, and saves much if they are not (docs/guides/wrong-structure.md).
+      near is learned: each of the `strengths` (default 2, 10, 50, 250, 1000 and 4000) says that a mean
+      of the model is worth that many observations. If you have no idea, take trust=0.5: that costs
+      some regret if the models are right, and saves much if they are not
+      (docs/guides/wrong-structure.md).
 
     A reward inside the range counts as a part of a success, which is exact for rewards of 0 and 1 and a
     quasi-likelihood otherwise; without a range rewards are Gaussian with deviation `sigma`
-    (docs/notes/mathematics.md 2.17, 2.18). Margins (`sb.around`) are read as laws of the means with
-    the mean and the variance of an even spread. Polytopes are refused.
+    (docs/notes/mathematics.md 2.17, 2.18). With margins (`sb.around`) a mean has a Beta law
+    whose mean and variance are those of the uniform law within its margins. Polytopes are refused.
 
     When one arm has nearly all of the posterior probability, a simulation plays it many times without
     deciding again. That is exact: the arms are those of pull-by-pull play with the same uniform numbers

@@ -73,6 +73,9 @@ class _SAE(NamedTuple):
 class SAE(PaperPolicy, _SAE):
     """Play all active arms in turn; at the end of a phase drop those that are best in no fitting model.
 
+    An arm is active until it is best in no model that fits the data; arms that are best in no model of
+    the structure never are. `horizon` is the number of pulls in all.
+
     With confidence="likelihood", the default on tables, the models that fit are {theta : log N -
     L_theta < alpha log n}, where n is the horizon, L the log-likelihood and N the mean of the models'
     likelihoods by their prior: the best arm of the truth is dropped with a probability of at most
@@ -84,8 +87,8 @@ class SAE(PaperPolicy, _SAE):
     fitting models is then rebuilt from the whole structure and from the data of all arms. So a model
     that did not fit may fit again, but an arm that was dropped does not come back. The theory has alpha
     = beta^2 (Theorem 3), the paper's experiments alpha = 2, beta = 1 and Hoeffding's intervals, which is
-    `SAE.paper(structure, horizon)`; the defaults are for use, outside the theorem. Arms that are best in
-    no model are never played. With confidence="kl" models are compared with KL intervals instead of
+    `SAE.paper(structure, horizon)`; the defaults lose less in practice and
+    are outside the theorem. With confidence="kl" models are compared with KL intervals instead of
     radii (see `SUCB`); the phases are the same.
     """
 

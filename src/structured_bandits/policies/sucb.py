@@ -55,15 +55,16 @@ class SUCB(PaperPolicy, ChoicePolicy, _SUCB):
     alpha log(max(t, 1) + 1)}, where L is the log-likelihood of all rewards and N the mean of the models'
     likelihoods by their prior. With "hoeffding" it is {theta : |mean_i - mu_i(theta)| < 2 sigma
     sqrt(alpha log t / T_i) for all pulled i}, with "kl" {theta : T_i kl(mean_i, mu_i(theta)) < 2 alpha
-    log t for all pulled i}, which is smaller and as safe for rewards in a range. The most optimistic
-    model is the one with the highest best mean; if two are equal, the lowest arm is played, or the least
-    pulled where polytopes fix the best mean, and not its arm (docs/notes/mathematics.md 2.4). If no
-    model fits, this is counted as an empty set, and the arm with the highest UCB index among those
-    that are best in some model is played (errata, I-15), of likelihood sets the least pulled of these.
+    log t for all pulled i}, whose intervals are never wider and miss the truth as rarely, for
+    rewards in a range. The most optimistic model is the one with the highest best mean; if two are
+    equal, the lowest arm is played. (Where a polyhedral structure fixes the best mean but not its arm,
+    the least pulled of these arms is played: docs/notes/mathematics.md 2.4.) If no model fits, this is
+    counted as an empty set, and among the arms that are best in some model the one with the highest UCB
+    index is played (errata, I-15), with likelihood sets the least pulled one.
 
-    The defaults are for use, outside the theorems: alpha = 1/2, and KL intervals where there is no
-    table. `SUCB.paper` is the rule of the paper's experiments. The paper's own parameter is twice our
-    alpha (docs/concepts.md).
+    The defaults (alpha = 1/2; KL intervals where there is no table) lose less in practice and are
+    outside the theorems. `SUCB.paper` is the rule of the paper's experiments. The paper's own parameter
+    is twice our alpha (docs/concepts.md).
     """
 
     asks = ("best_arms_in", "optimistic_arm")

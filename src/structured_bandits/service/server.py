@@ -15,7 +15,6 @@ from typing import Any
 
 from structured_bandits.base.extras import needs
 from structured_bandits.errors import MissingExtraError, ParameterError
-from structured_bandits.service.contract import OwnedElsewhereError, Store
 from structured_bandits.service.http.api import application, require
 from structured_bandits.service.http.slow_clients import SlowClientProtocol
 from structured_bandits.service.http.trusted_hosts import Hosts, Proxies, check_exposure
@@ -26,6 +25,7 @@ from structured_bandits.service.running.lifecycle import create, new_version
 from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.running.running_experiment import RunningExperiment
 from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.store_protocol import OwnedElsewhereError, Store
 from structured_bandits.service.ui.explorer.routes import Frame, explorer_routes
 from structured_bandits.service.ui.pages.registry_for_pages import RegistryForPages
 from structured_bandits.service.ui.pages.routes import bar, page_routes, refusal

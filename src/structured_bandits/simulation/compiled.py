@@ -36,9 +36,9 @@ from numba.extending import intrinsic, overload, overload_method
 from structured_bandits.base.compilable import CHOICES, COMPILABLE, COMPILED_AS, KERNELS, do_nothing
 from structured_bandits.base.draws import DRAWS, addresses
 from structured_bandits.base.intervals import Intervals
-from structured_bandits.base.private_ways import ALLOWED
 from structured_bandits.base.progress import note_compilation
 from structured_bandits.base.sources import SOURCES_HASH
+from structured_bandits.base.undocumented import ALLOWED
 from structured_bandits.errors import ParameterError, SlowSimulationWarning
 from structured_bandits.inference.draws import Sampling
 from structured_bandits.inference.likelihood_sets import LikelihoodSets

@@ -43,13 +43,13 @@ from structured_bandits.simulation.pending_queue import (
     SETTLED,
     STRAYS,
     TOLD,
-    Desk,
+    PendingQueue,
     Spare,
     ask,
     begin_plan,
     clear_one,
     due_before,
-    fresh_desk,
+    fresh_queue,
     next_is_planned,
     send_out,
     started,
@@ -80,8 +80,8 @@ def run_late(
     state = policy.init()
     work = Work(game.tables, memory(policy, game.tables))
     spare = Spare(policy.init(), memory(policy, game.tables))
-    desk = fresh_desk(world.means, spare, work, game.horizon)
-    plans, empty = serve(policy, state, game, record, desk)
+    queue = fresh_queue(world.means, spare, work, game.horizon)
+    plans, empty = serve(policy, state, game, record, queue)
     return plans, empty, moment_of(policy, state)
 
 
@@ -91,13 +91,13 @@ def serve(policy: Any, *run: Any) -> tuple[int, int]:
 
 
 def play_late(
-    policy: PolicyLike, state: Any, game: Game, record: RunRecord, desk: Desk
+    policy: PolicyLike, state: Any, game: Game, record: RunRecord, queue: PendingQueue
 ) -> tuple[int, int]:
     """Play until `horizon` pulls are made or stop[0] is set.
 
     Return the number of plans, those ahead included, and of empty confidence sets in the others.
     """
-    counts, decisions = desk.counts, desk.decisions
+    counts, decisions = queue.counts, queue.decisions
     reached = 0  # checkpoints passed
     stale = True  # must there be another plan?
     for pull in range(game.horizon):
@@ -106,56 +106,56 @@ def play_late(
         due = decisions[pull, FIRST]
         while stale or due != NONE:
             if stale:
-                expect(policy, state, desk.assumed.pulls)
+                expect(policy, state, queue.assumed.pulls)
                 limit = worth_planning(game.planning, counts)
                 now = Now(counts[REWARDS], limit, math.nan, math.nan)
-                counts[EMPTY] += make_plan(policy, state, desk.work, now, desk.quota, game.rng)
-                begin_plan(desk)
+                counts[EMPTY] += make_plan(policy, state, queue.work, now, queue.quota, game.rng)
+                begin_plan(queue)
                 stale = False
             else:
-                stale = tell(policy, state, desk, due)
+                stale = tell(policy, state, queue, due)
                 due = decisions[due, FOLLOWING]
         if not next_is_planned(counts) and counts[LEFT_AHEAD] == 0:
-            copy, work = copied(policy, desk.spare, state, desk.work)
-            t = counts[REWARDS] + assume(policy, copy, work, desk, game.middle)
-            expect(policy, copy, desk.assumed.pulls)
+            copy, work = copied(policy, queue.spare, state, queue.work)
+            t = counts[REWARDS] + assume(policy, copy, work, queue, game.middle)
+            expect(policy, copy, queue.assumed.pulls)
             one = Now(t, 1, math.nan, math.nan)
-            make_plan(policy, copy, work, one, desk.quota_ahead, game.rng)
-            begin_plan_ahead(policy, desk)
-        arm = ask(desk, pull)
+            make_plan(policy, copy, work, one, queue.quota_ahead, game.rng)
+            begin_plan_ahead(policy, queue)
+        arm = ask(queue, pull)
         paid = game.world.draw(arm, record.pulls[arm], 1, game.rng)
         delay = game.world.draw_delay(arm, paid.total, game.rng)
-        send_out(desk, pull, paid.total, pull + 1 + delay)
+        send_out(queue, pull, paid.total, pull + 1 + delay)
         record.pulls[arm] += 1
         record.sums[arm] += paid.total
         if len(record.arms) > 0:
             record.arms[pull] = arm
         if reached < len(record.checkpoints) and record.checkpoints[reached] == pull + 1:
-            record.regret[reached] = regret_of(desk.gaps, record.pulls)
+            record.regret[reached] = regret_of(queue.gaps, record.pulls)
             record.out[reached] = counts[OUT] - due_before(decisions, pull + 1)
             reached += 1
     return counts[PLANS] + counts[PLANS_AHEAD], counts[EMPTY]
 
 
 @compilable
-def tell(policy: PolicyLike, state: Any, desk: Desk, decision: int) -> bool:
+def tell(policy: PolicyLike, state: Any, queue: PendingQueue, decision: int) -> bool:
     """Take in the reward of a decision; must there be another plan?
 
     There must if the plan is complete, if it did not reckon with this reward, or if a policy that
     settles rewards has changed its mind.
     """
-    counts, seen = desk.counts, desk.seen
-    arm, reward = desk.decisions[decision, ARM], desk.rewards[decision]
-    planned = desk.decisions[decision, PLAN] == counts[PLANS]
-    desk.decisions[decision, PLAN] = TOLD
-    desk.assumed.pulls[arm] -= 1
+    counts, seen = queue.counts, queue.seen
+    arm, reward = queue.decisions[decision, ARM], queue.rewards[decision]
+    planned = queue.decisions[decision, PLAN] == counts[PLANS]
+    queue.decisions[decision, PLAN] = TOLD
+    queue.assumed.pulls[arm] -= 1
     counts[OUT] -= 1
     counts[REWARDS] += 1
     counts[LEFT_AHEAD] = 0  # the plan ahead did not reckon with it either
     seen.pulls[arm] += 1
     seen.sums[arm] += reward
     seen.squares[arm] += reward * reward
-    overturned = take_in(policy, state, desk, decision)
+    overturned = take_in(policy, state, queue, decision)
     complete = counts[LEFT] == 0 and counts[OUT] == counts[STRAYS]
     return overturned or complete or not planned
 
@@ -170,11 +170,11 @@ def worth_planning(planning: bool, counts: Ints) -> int:
 
 
 @compilable
-def begin_plan_ahead(policy: PolicyLike, desk: Desk) -> None:
+def begin_plan_ahead(policy: PolicyLike, queue: PendingQueue) -> None:
     """Begin to hand out a new plan beyond the plan."""
-    left = started(desk.quota_ahead, desk.handed_ahead)
-    desk.counts[LEFT_AHEAD] = 1 if draws(policy) else left
-    desk.counts[PLANS_AHEAD] += 1
+    left = started(queue.quota_ahead, queue.handed_ahead)
+    queue.counts[LEFT_AHEAD] = 1 if draws(policy) else left
+    queue.counts[PLANS_AHEAD] += 1
 
 
 @compilable
@@ -195,45 +195,45 @@ decide = chosen(lambda kind: drawn_pull if chooses(kind) else planning_of(kind))
 
 
 @compilable
-def assume(policy: PolicyLike, copy: Any, work: Work, desk: Desk, middle: float) -> int:
+def assume(policy: PolicyLike, copy: Any, work: Work, queue: PendingQueue, middle: float) -> int:
     """Let the policy take in all rewards that are out as averages; return their number.
 
     None if it draws: then it simply draws once more.
     """
     if draws(policy):
         return 0
-    write_averages(desk.seen, desk.assumed, middle)
-    hear(policy, copy, desk.assumed)
-    note_each(policy, copy, desk.assumed, work)
-    return desk.counts[OUT]
+    write_averages(queue.seen, queue.assumed, middle)
+    hear(policy, copy, queue.assumed)
+    note_each(policy, copy, queue.assumed, work)
+    return queue.counts[OUT]
 
 
-def _observe_one(policy: PolicyLike, state: Any, desk: Desk, decision: int) -> bool:
+def _observe_one(policy: PolicyLike, state: Any, queue: PendingQueue, decision: int) -> bool:
     """Hand the reward of a decision to the policy; its plan stands."""
-    arm = write_one(desk, decision)
-    observe(policy, state, desk.one)
-    note_each(policy, state, desk.one, desk.work)
-    clear_one(desk.one, arm)
+    arm = write_one(queue, decision)
+    observe(policy, state, queue.one)
+    note_each(policy, state, queue.one, queue.work)
+    clear_one(queue.one, arm)
     return False
 
 
-def _hear_and_settle(policy: Any, state: Any, desk: Desk, decision: int) -> bool:
+def _hear_and_settle(policy: Any, state: Any, queue: PendingQueue, decision: int) -> bool:
     """Hand over a reward at once, and in the order of asking all up to the oldest that is out.
 
     Does that overturn the plan?
     """
-    arm = write_one(desk, decision)
-    policy.hear(state, desk.one)
-    note_each(policy, state, desk.one, desk.work)
-    clear_one(desk.one, arm)
+    arm = write_one(queue, decision)
+    policy.hear(state, queue.one)
+    note_each(policy, state, queue.one, queue.work)
+    clear_one(queue.one, arm)
     overturned = False
-    oldest = desk.counts[SETTLED]
-    while desk.decisions[oldest, PLAN] == TOLD:
-        arm = write_one(desk, oldest)
-        overturned = policy.settle(state, desk.one) or overturned
-        clear_one(desk.one, arm)
+    oldest = queue.counts[SETTLED]
+    while queue.decisions[oldest, PLAN] == TOLD:
+        arm = write_one(queue, oldest)
+        overturned = policy.settle(state, queue.one) or overturned
+        clear_one(queue.one, arm)
         oldest += 1
-    desk.counts[SETTLED] = oldest
+    queue.counts[SETTLED] = oldest
     return overturned
 
 

@@ -52,7 +52,7 @@ from structured_bandits.simulation.changing import (
 )
 from structured_bandits.simulation.delayed import comes_late, middle_reward, play_late, run_late
 from structured_bandits.simulation.generator import RunStarts, set_generator
-from structured_bandits.simulation.pending_queue import Spare, fresh_desk
+from structured_bandits.simulation.pending_queue import Spare, fresh_queue
 from structured_bandits.simulation.run_spec import Game, RunRecord, Runs, gaps_of, record_of
 
 
@@ -138,7 +138,7 @@ def loop_and_memory(policy: Any, game: Game) -> tuple[Callable[..., tuple[int, i
         return following(type(policy)), fresh_steps(len(means), game.horizon, work)
     if comes_late(type(game.world)):
         spare = Spare(policy.init(), memory(policy, work.tables))
-        return play_late, fresh_desk(means, spare, work, game.horizon)
+        return play_late, fresh_queue(means, spare, work, game.horizon)
     return loop_for(type(policy)), fresh_table(means, work)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from structured_bandits.base.arrays import Ints
 from structured_bandits.base.compilable import compilable
-from structured_bandits.base.private_ways import ALLOWED
+from structured_bandits.base.undocumented import ALLOWED
 from structured_bandits.simulation.seeding import Words, public_words, starts_of
 
 KNOWN_NUMPY = 2  # the major version whose generators we have looked into

@@ -1,4 +1,4 @@
-"""The desk of an agent: decisions that are out, when their rewards are due, and the plans it hands out.
+"""The queue of an agent: decisions that are out, when their rewards are due, and the plans it hands out.
 
 What a policy has to do with is in `simulation.delayed`. Decisions whose rewards are due before the same
 pull are a linked list, so that it costs the same to send one out or to tell it, whatever the delays
@@ -36,7 +36,7 @@ class Spare(NamedTuple):
     memory: Any
 
 
-class Desk(NamedTuple):
+class PendingQueue(NamedTuple):
     """What an agent has before it."""
 
     gaps: Floats  # of the arms
@@ -59,10 +59,10 @@ class Desk(NamedTuple):
 
 
 @compilable
-def fresh_desk(means: Floats, spare: Spare, work: Work, horizon: int) -> Desk:
+def fresh_queue(means: Floats, spare: Spare, work: Work, horizon: int) -> PendingQueue:
     """Return the memory of a run before its first plan."""
     arms = len(means)
-    return Desk(
+    return PendingQueue(
         gaps_of(means),
         spare,
         work,
@@ -86,20 +86,20 @@ def next_is_planned(counts: Ints) -> bool:
 
 
 @compilable
-def ask(desk: Desk, pull: int) -> int:
+def ask(queue: PendingQueue, pull: int) -> int:
     """Hand out a pull of the plan or of the one ahead; return its arm."""
-    counts, decision = desk.counts, desk.decisions[pull]
+    counts, decision = queue.counts, queue.decisions[pull]
     if next_is_planned(counts):
-        arm = next_arm(desk.quota, desk.handed)
+        arm = next_arm(queue.quota, queue.handed)
         decision[PLAN] = counts[PLANS]
         counts[LEFT] -= 1
     else:
-        arm = next_arm(desk.quota_ahead, desk.handed_ahead)
+        arm = next_arm(queue.quota_ahead, queue.handed_ahead)
         decision[PLAN] = EXTRA
         counts[LEFT_AHEAD] -= 1
         counts[STRAYS] += 1
     decision[ARM] = arm
-    desk.assumed.pulls[arm] += 1
+    queue.assumed.pulls[arm] += 1
     counts[OUT] += 1
     return arm
 
@@ -117,10 +117,10 @@ def next_arm(quota: Ints, handed: Ints) -> int:
 
 
 @compilable
-def begin_plan(desk: Desk) -> None:
+def begin_plan(queue: PendingQueue) -> None:
     """Begin to hand out a new plan, with which nothing that is out has to do."""
-    counts = desk.counts
-    counts[LEFT] = started(desk.quota, desk.handed)
+    counts = queue.counts
+    counts[LEFT] = started(queue.quota, queue.handed)
     counts[PLANS] += 1
     counts[STRAYS] = counts[OUT]
 
@@ -164,12 +164,12 @@ def write_averages(seen: Seen, assumed: Seen, middle: float) -> None:
 
 
 @compilable
-def write_one(desk: Desk, decision: int) -> int:
+def write_one(queue: PendingQueue, decision: int) -> int:
     """Write the reward of a decision where the policy reads it; return its arm."""
-    arm, reward = desk.decisions[decision, ARM], desk.rewards[decision]
-    desk.one.pulls[arm] = 1
-    desk.one.sums[arm] = reward
-    desk.one.squares[arm] = reward * reward
+    arm, reward = queue.decisions[decision, ARM], queue.rewards[decision]
+    queue.one.pulls[arm] = 1
+    queue.one.sums[arm] = reward
+    queue.one.squares[arm] = reward * reward
     return arm
 
 
@@ -182,10 +182,10 @@ def clear_one(one: Seen, arm: int) -> None:
 
 
 @compilable
-def send_out(desk: Desk, decision: int, reward: float, due: int) -> None:
+def send_out(queue: PendingQueue, decision: int, reward: float, due: int) -> None:
     """Note the reward of a decision, and before which pull it comes."""
-    decisions = desk.decisions
-    desk.rewards[decision] = reward
+    decisions = queue.decisions
+    queue.rewards[decision] = reward
     if due >= len(decisions):
         return  # it never comes
     if decisions[due, FIRST] == NONE:

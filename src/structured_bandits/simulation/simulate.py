@@ -51,6 +51,10 @@ def simulate(
 ) -> Result:
     """Play each policy in `world` for `horizon` pulls, `runs` times.
 
+    `policies` is a policy, or a dictionary from names to policies; `world` pays the rewards, such as
+    `sb.Bernoulli(means)`. Returns a `Result`: `result.summary()` is a table of the regrets,
+    `result.plot()` draws them, `result.save(path)` keeps all.
+
     Run i of the policy named P draws from SeedSequence(seed, spawn_key=(i, crc32(P))): more runs, more
     policies or other workers change nothing else.
 
@@ -60,8 +64,8 @@ def simulate(
       one for Python runs. Compiled runs are threads (they do not hold Python's lock); Python runs get
       processes of their own, so a script needs its `if __name__ == "__main__":`.
     - `engine`: "compiled" (Numba), "python", the same code uncompiled, or "auto": compiled, but before
-      anything is compiled or loaded, up to half a second of runs in Python, which is often enough (none
-      if STRUCTURED_BANDITS_PATIENCE is 0 in the environment). The results are the same. Policies that
+      anything is compiled or loaded, up to half a second of runs in Python, which is often enough
+      (STRUCTURED_BANDITS_PATIENCE=0 in the environment: none). The results are the same. Policies that
       solve linear programs (on polyhedral structures without a closed form) always run in Python.
     - `planning=False`: policies whose choice depends on every reward decide before each pull. The result
       has the same distribution; it only takes longer.
@@ -75,9 +79,9 @@ def simulate(
       which arm is best, with an error of at most this, given that one of the models of the policy's
       table is right. The policy goes on (`sb.Certain` has it settle); it is played pull by pull.
     - `first_run`: the number of the first run, so that more runs can be added to earlier ones.
-    - `executor`: who plays the runs, anything with `submit` as in `concurrent.futures`: a pool of
-      processes, or a cluster (`client.get_executor()` of dask). The results are the same to the last bit
-      where the versions are. `workers` then says how many tasks it does at the same time.
+    - `executor`: an object that plays the runs, anything with `submit` as in `concurrent.futures`: a
+      pool of processes, or a cluster (`client.get_executor()` of dask). The results are the same to
+      the last bit where the versions are. `workers` then says how many tasks it does at the same time.
     """
     policies = _named(policies)
     if stop is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from structured_bandits.base.arrays import Floats
 from structured_bandits.base.confidence import Box, Data, fresh_box, write_box
-from structured_bandits.base.intervals import Chernoff, Hoeffding, Intervals
+from structured_bandits.base.intervals import Hoeffding, Intervals, KLIntervals
 from structured_bandits.errors import StructureError
 from structured_bandits.lookahead.cells.base import certain_length, choose, workspace
 from structured_bandits.lookahead.prospect import Prospect
@@ -280,7 +280,7 @@ def _check_growing_data(structure: Structure, name: str, pulls: int) -> None:
     arms = structure.n_arms
     for seed in range(6):
         rng = np.random.default_rng([seed, arms])
-        widths = Chernoff(0.0, 0.0, 1.0) if seed >= 4 else Hoeffding(0.0)
+        widths = KLIntervals(0.0, 0.0, 1.0) if seed >= 4 else Hoeffding(0.0)
         levels = rng.random(arms)
         data, box = Data(np.zeros(arms, np.int64), np.zeros(arms)), fresh_box(arms)
         work, changed = workspace(cells), NO_ARM

@@ -12,7 +12,7 @@ from structured_bandits.base.arrays import Floats
 from structured_bandits.base.confidence import width_budget
 from structured_bandits.base.extras import needs
 from structured_bandits.base.families import kl_bernoulli
-from structured_bandits.base.intervals import Chernoff
+from structured_bandits.base.intervals import KLIntervals
 from structured_bandits.errors import ParameterError
 from structured_bandits.inference.likelihood import FLOOR
 from structured_bandits.inference.likelihood_sets import LikelihoodSets
@@ -174,7 +174,7 @@ def _sae(truth: Truth, horizon: int, name: str, policy: SAE) -> list[Bound]:
     """
     n, beta = policy.horizon, policy.beta
     start = largest_gap(policy.bottom, policy.top)
-    sharper = isinstance(policy.widths, Chernoff)
+    sharper = isinstance(policy.widths, KLIntervals)
     helpers = {}
     if truth.inside and n > 1 and not sharper:
         helpers = eliminate(truth, n, beta, start).helpers
@@ -223,7 +223,7 @@ def _failing(policy: SAE) -> float:
     within 1/beta of the radius, says nothing of KL intervals: that these hold the truth comes on top.
     """
     within = _missing(policy.horizon, policy.alpha / policy.beta**2)
-    apart = isinstance(policy.widths, Chernoff) and policy.beta > 1.0
+    apart = isinstance(policy.widths, KLIntervals) and policy.beta > 1.0
     return within + _missing(policy.horizon, policy.alpha) if apart else within
 
 

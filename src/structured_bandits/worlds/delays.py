@@ -112,13 +112,13 @@ class Delayed(World, _Delayed):
     """The world `world`, with rewards that come `delay` pulls late.
 
     `delay` is a whole number of pulls, `math.inf` for never, `sb.GeometricDelay(mean)`, or a list of
-    measured delays, which are drawn with replacement. `failures` is a delay of the same forms for
-    rewards that are the lowest of the world's range, such as the 0 of a visitor who did not click: often
-    a success is known at once, and a failure only when nobody waits for a success any longer.
+    measured delays, which are drawn with replacement. `failures`, given like `delay`, is the delay
+    of the lowest reward of the world's range, such as the 0 of a visitor who did not click: a click is
+    known at once, its absence only after some waiting.
 
-    With a delay of 0 a reward is known before the next pull, as without delay; with a delay of d there
-    are d pulls in between. While rewards are out, a simulation follows the same rule as `sb.Agent`
-    (docs/notes/mathematics.md 9). Rewards that are still out at the horizon never come.
+    With a delay of d a reward is known after d further pulls; with 0, before the next pull. While
+    rewards are out, a simulation follows the same rule as `sb.Agent` (docs/notes/mathematics.md 9).
+    Rewards that are still out at the horizon never come.
 
     >>> import structured_bandits as sb
     >>> sb.Delayed(sb.Bernoulli([0.02, 0.05]), 0, failures=100)

@@ -2,8 +2,8 @@
 
 A world is a named tuple with `means`, the true means of the arms, and a method
 `draw(arm, pulls, count, rng)` that Numba can compile and that returns what the next `count` pulls of
-`arm`, which has been pulled `pulls` times before, pay (`protocol.WorldLike`). If it also offers
-`draw_until`, streaks can stop at misses (`protocol.StoppingWorld`).
+`arm`, which has been pulled `pulls` times before, pay (`protocols.WorldLike`). If it also offers
+`draw_until`, streaks can stop at misses (`protocols.StoppingWorld`).
 """
 
 from __future__ import annotations

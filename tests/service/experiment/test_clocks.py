@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from support.owned import NAME, TABLE, Shop
 
-from structured_bandits.service.contract import all_events
 from structured_bandits.service.experiment.experiment_state import ExperimentState
 from structured_bandits.service.experiment.saved_state import saved_content
 from structured_bandits.service.running.alarms import alarms_of
+from structured_bandits.service.store_protocol import all_events
 
 DAY = 86_400.0
 WINDOW = 3_600.0

@@ -11,8 +11,8 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.service import refusals, wire
-from structured_bandits.service.contract import StoreError
 from structured_bandits.service.http import problems
+from structured_bandits.service.store_protocol import StoreError
 
 
 def caught(action: Any) -> Exception:

@@ -11,10 +11,10 @@ import pytest
 from support.owned import NAME, TABLE, Shop
 
 from structured_bandits.service import wire
-from structured_bandits.service.contract import StoreError
 from structured_bandits.service.running.lifecycle import bring_back, new_version
 from structured_bandits.service.store.backups import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.store_protocol import StoreError
 
 SPEC: dict[str, Any] = {"structure": TABLE, "policy": {"kind": "SAE"}, "horizon": 10_000}
 START = {"pulls": [4, 4, 4], "sums": [3.0, 1.0, 2.0], "squares": [3.0, 1.0, 2.0]}

@@ -10,10 +10,10 @@ from support.told_life import SPEC, play
 
 from structured_bandits.errors import OutputError
 from structured_bandits.service import wire
-from structured_bandits.service.contract import StoreError
 from structured_bandits.service.running.lifecycle import bring_back
 from structured_bandits.service.store.backups import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.store_protocol import StoreError
 
 
 @pytest.fixture

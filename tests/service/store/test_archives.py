@@ -11,10 +11,10 @@ import pytest
 from support.owned import NAME, Shop
 
 from structured_bandits.service import wire
-from structured_bandits.service.contract import StoreError, all_events
 from structured_bandits.service.rows import ARCHIVED
 from structured_bandits.service.running.lifecycle import new_version
 from structured_bandits.service.store.export import archive, read_archive
+from structured_bandits.service.store_protocol import StoreError, all_events
 
 SPEC = {
     "structure": {"kind": "finite", "means": [[0.7, 0.3], [0.2, 0.6]], "arms": ["tea", "coffee"]},

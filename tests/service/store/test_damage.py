@@ -18,11 +18,11 @@ from support.owned import NAME, Shop, in_memory
 from support.told_life import live
 
 from structured_bandits.cli.commands import main
-from structured_bandits.service.contract import StoreError
 from structured_bandits.service.experiment.saved_state import digest_of
 from structured_bandits.service.running.alarms import alarms_of
 from structured_bandits.service.store.checking import check_store, exit_code
 from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.store_protocol import StoreError
 
 Change = tuple[str, tuple[Any, ...]]
 ROW = "seq, kind, at, decision, n, arm, value, key, body, chain"

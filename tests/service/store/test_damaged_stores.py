@@ -36,11 +36,11 @@ from support.told_life import SPEC, play, snapshot
 
 from structured_bandits.cli.commands import main
 from structured_bandits.service import wire
-from structured_bandits.service.contract import StoreError
 from structured_bandits.service.experiment import replay
 from structured_bandits.service.running.alarms import alarms_of
 from structured_bandits.service.store.postgres import PostgresStore
 from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.store_protocol import StoreError
 
 Attempts = Sequence[tuple[str, Callable[[], str]]]
 

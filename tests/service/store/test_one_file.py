@@ -14,9 +14,9 @@ from support.rival_attacks import OWNED_ELSEWHERE
 from support.service_process import PATIENCE, SHOP, SOURCES, ServiceProcess
 from support.told_life import SPEC, play
 
-from structured_bandits.service.contract import OwnedElsewhereError, StoreError
 from structured_bandits.service.store.backups import back_up
 from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.store_protocol import OwnedElsewhereError, StoreError
 
 UNUSABLE = 2  # the exit code
 

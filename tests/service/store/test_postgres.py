@@ -19,7 +19,6 @@ import pytest
 import support.owner_process
 from support.postgres_server import PASSWORD, Server
 
-from structured_bandits.service.contract import OwnedElsewhereError, StoreError
 from structured_bandits.service.rows import Changes, Event
 from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.postgres import PostgresStore
@@ -28,6 +27,7 @@ from structured_bandits.service.store.postgres_connections import (
     DurabilityWarning,
     own,
 )
+from structured_bandits.service.store_protocol import OwnedElsewhereError, StoreError
 
 SOON = 0.3  # seconds: the patience of the tests
 

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.postgres_server import find_postgres
 
-from structured_bandits.service.contract import PAGE, OwnedElsewhereError, StoreError, all_events
 from structured_bandits.service.rows import (
     ARCHIVED,
     CLOSED,
@@ -34,6 +33,12 @@ from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.postgres import PostgresStore
 from structured_bandits.service.store.sqlite import SqliteStore
 from structured_bandits.service.store.tables import TableStore
+from structured_bandits.service.store_protocol import (
+    PAGE,
+    OwnedElsewhereError,
+    StoreError,
+    all_events,
+)
 
 KINDS = ["sqlite", *(["postgres"] if find_postgres() else [])]
 LARGEST = 2**63 - 1

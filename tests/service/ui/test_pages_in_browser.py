@@ -1,4 +1,4 @@
-"""The pages as people meet them: in Chromium, on a phone and at a desk, light and dark, with real clicks."""
+"""The pages as people meet them: in Chromium, on a phone and at a queue, light and dark, with real clicks."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def screen(
 
 
 def keeps_choice(cells: BoxCells, arm: int, data: Data, work: Any, ahead: Ahead) -> bool:
-    """Is the optimistic choice `arm` whatever happens ahead? As on other spans (planning.md 9.1)."""
+    """Is the optimistic choice `arm` whatever happens ahead? See docs/notes/lookahead.md 9.1."""
     count = work.protectors[0]
     safe = protected_value(work.lowest[:count], work.highest[:count], ahead)
     if safe == -math.inf:

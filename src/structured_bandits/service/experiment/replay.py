@@ -20,7 +20,6 @@ import structured_bandits
 from structured_bandits.base.sources import SOURCES_HASH
 from structured_bandits.errors import FileFormatError, StructuredBanditsError
 from structured_bandits.service import rows as kinds
-from structured_bandits.service.contract import KEPT_SNAPSHOTS, Store, StoreError, all_events
 from structured_bandits.service.experiment.experiment_state import DiffersError, ExperimentState
 from structured_bandits.service.experiment.saved_state import (
     digest_of,
@@ -37,6 +36,7 @@ from structured_bandits.service.rows import (
     damages,
     first_link,
 )
+from structured_bandits.service.store_protocol import KEPT_SNAPSHOTS, Store, StoreError, all_events
 
 
 def code_here() -> dict[str, str]:

@@ -20,8 +20,8 @@ from structured_bandits.errors import (
     StructuredBanditsError,
     StructureError,
 )
-from structured_bandits.service.contract import StoreError
 from structured_bandits.service.refusals import Conflict, NotFound, Refusal, Refused, Unavailable
+from structured_bandits.service.store_protocol import StoreError
 
 with needs("The service", extra="serve"):
     from starlette.types import Send

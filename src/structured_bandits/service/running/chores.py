@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from structured_bandits.service.contract import StoreError
 from structured_bandits.service.json_logs import log, log_error
 from structured_bandits.service.refusals import Refusal
 from structured_bandits.service.running.registry import Registry
 from structured_bandits.service.running.running_experiment import TRY_AGAIN
+from structured_bandits.service.store_protocol import StoreError
 
 
 def settle(registry: Registry) -> bool:

@@ -18,7 +18,6 @@ from structured_bandits.errors import (
 )
 from structured_bandits.policies.horizons import tuned_horizon
 from structured_bandits.service import wire
-from structured_bandits.service.contract import all_events
 from structured_bandits.service.experiment.accounting import (
     by_name,
     refutes,
@@ -48,6 +47,7 @@ from structured_bandits.service.running.running_experiment import RunningExperim
 from structured_bandits.service.running.version import RunningVersion, new_uid
 from structured_bandits.service.store.backups import LOGS, copy_of_backup, remove_store
 from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.store_protocol import all_events
 from structured_bandits.service.wire import NewVersion
 
 

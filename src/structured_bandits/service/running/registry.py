@@ -14,7 +14,6 @@ import msgspec
 
 import structured_bandits
 from structured_bandits.errors import StructuredBanditsError
-from structured_bandits.service.contract import DamagedError, OwnedElsewhereError, Store
 from structured_bandits.service.experiment.experiment_state import BrokenError
 from structured_bandits.service.experiment.replay import (
     Restored,
@@ -35,6 +34,7 @@ from structured_bandits.service.running.version import RunningVersion
 from structured_bandits.service.store.log_index import LogIndex
 from structured_bandits.service.store.tables import UNSEALED
 from structured_bandits.service.store.writer import Refused, Unwritten, Writer
+from structured_bandits.service.store_protocol import DamagedError, OwnedElsewhereError, Store
 
 COST_OF_ROW = 5e-6  # seconds to read and check a row at a restart, besides what the policy takes
 MOST_COST = 1.0  # seconds of replay after which a snapshot is taken

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from structured_bandits.base.writing import check_file
 from structured_bandits.errors import OutputError, ParameterError
-from structured_bandits.service.contract import DamagedError, Store, StoreError
 from structured_bandits.service.store.checking import check_store, exit_code
 from structured_bandits.service.store.sqlite import SqliteStore
+from structured_bandits.service.store_protocol import DamagedError, Store, StoreError
 
 
 def back_up(store: Store, target: Path) -> int:

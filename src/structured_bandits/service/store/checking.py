@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from structured_bandits.agents.words import counted
 from structured_bandits.errors import ParameterError
-from structured_bandits.service.contract import Store, StoreError
 from structured_bandits.service.experiment.replay import LogVerdict, spec_of, verify
 from structured_bandits.service.experiment.spec import digest_of_text
 from structured_bandits.service.rows import ARCHIVED, Damage, ExperimentRow, VersionRow
+from structured_bandits.service.store_protocol import Store, StoreError
 
 MOST_LINES = 5  # about one thing that is not right
 

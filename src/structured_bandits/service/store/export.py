@@ -18,7 +18,6 @@ from structured_bandits.base.extras import needs
 from structured_bandits.base.writing import make_folder, write_whole
 from structured_bandits.errors import OutputError, ParameterError
 from structured_bandits.service import rows as kinds
-from structured_bandits.service.contract import Store, StoreError, all_events
 from structured_bandits.service.experiment.choosing import choices_of, wanted_of
 from structured_bandits.service.experiment.replay import spec_of
 from structured_bandits.service.rows import (
@@ -31,6 +30,7 @@ from structured_bandits.service.rows import (
     first_link,
     public_id,
 )
+from structured_bandits.service.store_protocol import Store, StoreError, all_events
 
 COLUMNS = (
     "experiment",

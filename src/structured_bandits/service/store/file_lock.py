@@ -16,8 +16,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from structured_bandits.service.contract import OwnedElsewhereError, StoreError
 from structured_bandits.service.store.tables import owner_name
+from structured_bandits.service.store_protocol import OwnedElsewhereError, StoreError
 
 #: File systems on which locks or the shared memory of the write-ahead log cannot be relied upon.
 NETWORKED = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "glusterfs", "lustre", "ceph"}

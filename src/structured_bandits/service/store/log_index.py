@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from structured_bandits.service.contract import Store
 from structured_bandits.service.rows import Event
 from structured_bandits.service.store.writer import Unwritten
+from structured_bandits.service.store_protocol import Store
 
 
 class LogIndex:

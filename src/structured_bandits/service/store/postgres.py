@@ -17,7 +17,6 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from structured_bandits.base.extras import needs
-from structured_bandits.service.contract import SCHEMA, OwnedElsewhereError, StoreError
 from structured_bandits.service.store import postgres_connections as pg
 from structured_bandits.service.store import seal
 from structured_bandits.service.store import statements as sql
@@ -30,6 +29,7 @@ from structured_bandits.service.store.tables import (
     owner_name,
     statements_from,
 )
+from structured_bandits.service.store_protocol import SCHEMA, OwnedElsewhereError, StoreError
 
 with needs("A store in PostgreSQL", extra="postgres"):
     import psycopg

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any, NoReturn
 
 from structured_bandits.base.extras import needs
-from structured_bandits.service.contract import ContradictionError, StoreError
 from structured_bandits.service.store import statements as sql
+from structured_bandits.service.store_protocol import ContradictionError, StoreError
 
 WORDS = {"int": "BIGINT", "real": "DOUBLE PRECISION", "bytes": "BYTEA", "tail": ""}
 WORDS["lock"] = " FOR UPDATE"

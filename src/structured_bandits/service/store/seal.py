@@ -12,8 +12,8 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from structured_bandits.service.contract import SCHEMA
 from structured_bandits.service.store import statements as sql
+from structured_bandits.service.store_protocol import SCHEMA
 
 Rows = list[tuple[Any, ...]]
 BYTES = 16

@@ -15,13 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from structured_bandits.service.contract import (
-    SCHEMA,
-    ContradictionError,
-    DamagedError,
-    OwnedElsewhereError,
-    StoreError,
-)
 from structured_bandits.service.store import seal
 from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.file_lock import FileLock, check_one_name
@@ -40,6 +33,13 @@ from structured_bandits.service.store.tables import (
     TableStore,
     Work,
     statements_from,
+)
+from structured_bandits.service.store_protocol import (
+    SCHEMA,
+    ContradictionError,
+    DamagedError,
+    OwnedElsewhereError,
+    StoreError,
 )
 
 #: What reading raises; the words of SQLite may quote damaged text that is no UTF-8, and a damaged length

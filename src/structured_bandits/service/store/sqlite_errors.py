@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from structured_bandits.base.writing import reason_of
-from structured_bandits.service.contract import StoreError
 from structured_bandits.service.store import statements as sql
 from structured_bandits.service.store.seal import Rows
+from structured_bandits.service.store_protocol import StoreError
 
 LEAVE = "SQLite needs leave to make files beside it: ask its owner, or for a backup"
 ROOM = "if the disk is full, make room, or name another place"

@@ -18,13 +18,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from structured_bandits.service.contract import (
-    KEPT_SNAPSHOTS,
-    PAGE,
-    SCHEMA,
-    DamagedError,
-    StoreError,
-)
 from structured_bandits.service.rows import (
     Changes,
     Event,
@@ -35,6 +28,13 @@ from structured_bandits.service.rows import (
 )
 from structured_bandits.service.store import seal
 from structured_bandits.service.store import statements as sql
+from structured_bandits.service.store_protocol import (
+    KEPT_SNAPSHOTS,
+    PAGE,
+    SCHEMA,
+    DamagedError,
+    StoreError,
+)
 
 #: The statements that lead from each schema to the next, for both databases: words in braces as in
 #: `statements.py`. Schema 2 has a seal (`seal.py`), which the store computes once it is there.

@@ -18,9 +18,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from structured_bandits.service import rows as kinds
-from structured_bandits.service.contract import ContradictionError, Store
 from structured_bandits.service.refusals import Unavailable
 from structured_bandits.service.rows import OUTCOMES, Changes, Event
+from structured_bandits.service.store_protocol import ContradictionError, Store
 
 Refused = dict[int | None, ContradictionError]  # by experiment; None: what belongs to none
 

@@ -36,13 +36,14 @@ if TYPE_CHECKING:
 
 
 class FiniteStructure(Structure):
-    """Finitely many models, each a vector of means.
+    """A table of models: each row has the mean reward of every arm, and one row is taken to be true.
 
-    `means` is a table of models x arms; the best arm of a model is the lowest index among its
-    largest means. Models and arms are counted from 0, and called "0", "1", … unless names are
-    given. In a data frame the columns name the arms and the index names the models, unless they are mere
-    numbers 0, 1, …. `prior` are positive weights, one for each model, and `reward_range` is the range in
-    which rewards lie, (0, 1) unless given; policies and theory use both unless they are told otherwise.
+    `means` has a row for each model and a column for each arm. The best arm of a model is the one with
+    the largest mean, the lowest index if several have it. Models and arms are counted from 0, and
+    called "0", "1", … unless names are given. In a data frame the columns name the arms and the
+    index names the models, unless these are the numbers 0, 1, …. `prior` are positive weights, one
+    for each model, and `reward_range` is the range in which rewards lie, (0, 1) unless given;
+    policies and theory use both unless they are told otherwise.
 
     >>> types = FiniteStructure([[0.8, 0.3], [0.2, 0.7]], arms=["tea", "coffee"], models=["A", "B"])
     >>> types.best_arms

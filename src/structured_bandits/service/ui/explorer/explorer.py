@@ -19,7 +19,7 @@ from structured_bandits.service.ui.explorer.lives import Timeline, timeline
 from structured_bandits.service.ui.explorer.models import Listed, has_rows, listed, means_of
 from structured_bandits.service.ui.explorer.what_if import WhatIf, what_if
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.no_choice import no_choice
+from structured_bandits.structures.single_best_arm import no_choice
 from structured_bandits.theory.analysis import Analysis, analyse
 
 KEPT = 16  # analyses: a slider moves on one truth for a while

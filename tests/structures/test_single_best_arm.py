@@ -6,7 +6,7 @@ import pytest
 
 import structured_bandits as sb
 from structured_bandits.structures.base import Structure
-from structured_bandits.structures.no_choice import no_choice
+from structured_bandits.structures.single_best_arm import no_choice
 
 SAME = sb.FiniteStructure([[0.9, 0.1], [0.8, 0.2]], arms=["tea", "coffee"])
 OTHER = sb.FiniteStructure([[0.9, 0.1], [0.2, 0.8]], arms=["tea", "coffee"])
