@@ -20,7 +20,7 @@ from oracles.misfit import (
 from support.misfits import coin, largest, made_for, normal, share
 
 import structured_bandits as sb
-from structured_bandits.inference.misfit.build import GRID, models_on
+from structured_bandits.inference.misfit.build import GRID, misfit_test, models_on
 from structured_bandits.inference.misfit.e_value import fresh_look_memory, look_at, next_look
 from structured_bandits.inference.misfit.polytopes import CLOSE, some_models
 
@@ -194,3 +194,18 @@ def test_a_wrong_structure_rings(kind: str) -> None:
     test = made_for(structure, sigma)
     values = [largest(test, wrong, 2, 1000, np.random.default_rng([8, run])) for run in range(5)]
     assert min(values) >= math.log(100.0)
+
+
+def test_a_kind_with_ranges_of_means_and_no_polytopes_is_not_tested() -> None:
+    """Found by a reader: it raised, though the docstring promises None."""
+
+    class Circle(type(sb.unimodal(3))):  # type: ignore[misc]
+        @property
+        def polytopes(self) -> Any:
+            raise sb.StructureError("no form as polytopes")
+
+    circle = Circle(sb.unimodal(3).pieces)
+    assert misfit_test(circle, 0.0, 1.0, 0.5) is None
+    agent = sb.Agent(sb.ThompsonSampling(circle))
+    agent.tell(agent.ask().id, 1.0)
+    assert agent.misfit is None

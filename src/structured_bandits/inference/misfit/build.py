@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.base.arrays import Floats
+from structured_bandits.errors import StructureError
 from structured_bandits.inference.misfit.alternatives import grid_of
 from structured_bandits.inference.misfit.e_value import MisfitTest
 from structured_bandits.inference.misfit.max_likelihood import (
@@ -33,8 +34,8 @@ def misfit_test(
     """Return the test of a structure for rewards in a range, or Gaussian ones (bottom = -inf).
 
     None for structures that are too large to look at again and again, for kinds from elsewhere that
-    know no `model_lines` and no `mean_ranges`, and, if it has to be `quick`, for those whose likeliest
-    model takes programs to find.
+    know no `model_lines`, and no `mean_ranges` or no `polytopes`, and, if it has to be `quick`, for
+    those whose likeliest model takes programs to find.
     """
     lines = getattr(structure, "model_lines", None)
     if lines is None or len(lines) > 1:
@@ -97,11 +98,13 @@ def _test_of_pieces(
         return _test(scale, structure.rows, BoxModels(structure.cells.least, structure.cells.most))
     if lines is not None:
         return _test(scale, models_of_groups(lines), GroupModels(tuple(lines)))
-    if sum(piece.rows.size for piece in structure.polytopes) > MOST_ROWS:
+    try:
+        pieces = structure.polytopes
+    except StructureError:  # a kind from elsewhere that has ranges of means and no such form
         return None
-    return _test(
-        scale, some_models(structure.polytopes, scale, GRID), PieceModels(structure.polytopes)
-    )
+    if sum(piece.rows.size for piece in pieces) > MOST_ROWS:
+        return None
+    return _test(scale, some_models(pieces, scale, GRID), PieceModels(pieces))
 
 
 def models_of_groups(lines: Sequence[ModelLines]) -> Floats:
