@@ -200,8 +200,8 @@ def test_a_snapshot_remembers_what_is_certain() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: sb.Certain(sb.ThompsonSampling(3)), "expected a policy with a table of models"),
-        (lambda: sb.Certain(sb.ModelTS(SHOP, switching=0.1)), "one of which stays true"),
+        (lambda: sb.Certain(sb.ThompsonSampling(3)), "expected a policy with a structure"),
+        (lambda: sb.Certain(sb.ModelTS(SHOP, switching=0.1)), "of which one model stays true"),
         (lambda: sb.Certain(sb.SAE(SHOP, 100)), "expected one that decides before each pull"),
         (lambda: sb.Certain(sb.Certain(sb.SUCB(SHOP))), "neither guarded nor Certain"),
         (lambda: sb.Certain(sb.Guarded(sb.SUCB(SHOP))), "neither guarded nor Certain"),
@@ -214,10 +214,41 @@ def test_a_snapshot_remembers_what_is_certain() -> None:
         (lambda: sb.Certain(sb.SUCB(SHOP), level=0.0), "level=0.0: expected a probability"),
         (
             lambda: sb.simulate(sb.UCB(2), sb.Bernoulli([0.5, 0.4]), 10, stop=0.05),
-            "expected a policy with a table of models",
+            "expected a policy with a structure",
         ),
     ],
 )
 def test_what_is_refused(make: Any, message: str) -> None:
     with pytest.raises(sb.ParameterError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        sb.unimodal(4),
+        sb.CurveStructure([sb.Piece(0.0, 1.0, (0.8, 0.6, 0.2, 0.1), (0.2, 0.7, 0.3, 0.9))]),
+        sb.around([[0.2, 0.8, 0.5, 0.3], [0.7, 0.3, 0.4, 0.3]], 0.1),
+    ],
+    ids=["unimodal", "curve", "margins"],
+)
+def test_agents_become_certain_beyond_tables(structure: sb.Structure) -> None:
+    """And say the same after they were saved, in the middle and at the end."""
+    means = [0.2, 0.8, 0.5, 0.3] if structure.kind != "curves" else structure.means(0.6).tolist()
+    best = int(np.argmax(means))
+    policy = sb.Certain(sb.SUCB(structure), share=0.5, level=0.2)
+    agent, rng = sb.Agent(policy, seed=1), np.random.default_rng(2)
+    for pull in range(3_000):
+        decision = agent.ask()
+        agent.tell(decision.id, float(rng.random() < means[decision.arm]))
+        if pull in (10, 60):
+            twin = sb.Agent.from_json(agent.to_json(), policy)
+            assert twin.to_json() == agent.to_json()
+            agent = twin
+        if agent.settled_arm is not None:
+            break
+    assert agent.settled_arm is not None
+    assert agent.settled_arm.arm == best
+    assert {agent.ask().arm for _ in range(5)} == {best}
+    again = sb.Agent.from_json(agent.to_json(), policy)
+    assert again.settled_arm == agent.settled_arm

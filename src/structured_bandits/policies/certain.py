@@ -72,7 +72,7 @@ class Certain(ChoicePolicy, _Certain):
         structure = getattr(policy, "tested_structure", None)
         if structure is None:
             raise ParameterError(
-                f"policy={policy!r}: expected a policy with a table of models one of which stays true, "
+                f"policy={policy!r}: expected a policy with a structure of which one model stays true, "
                 "such as sb.ModelTS(table); only then it can be certain which arm is best"
             )
         if not chooses(type(policy)):

@@ -298,7 +298,7 @@ class BestArmView(Answer, frozen=True):
 class CertificateView(Answer, frozen=True):
     """Which arm is best, and how sure, however often one looks."""
 
-    given_models: BestArmView | None  # null unless the structure is a table
+    given_models: BestArmView | None  # null without a structure, or with too large a one
     from_arms: BestArmView  # by the rewards of the arms alone
     rewards: int  # that count: those before the oldest that is still out
 

@@ -77,7 +77,7 @@ def simulate(
       quadratic programs.
     - `stop`: a level, such as 0.05: note in `Result.alarms` after how many pulls each run was certain
       which arm is best, with an error of at most this, given that one of the models of the policy's
-      table is right. The policy goes on (`sb.Certain` has it settle); it is played pull by pull.
+      structure is right. The policy goes on (`sb.Certain` has it settle); it is played pull by pull.
     - `first_run`: the number of the first run, so that more runs can be added to earlier ones.
     - `executor`: an object that plays the runs, anything with `submit` as in `concurrent.futures`: a
       pool of processes, or a cluster (`client.get_executor()` of dask). The results are the same to
