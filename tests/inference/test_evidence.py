@@ -21,6 +21,7 @@ from structured_bandits.inference.barrier import (
     solve_in_place,
 )
 from structured_bandits.inference.evidence import evidence_on
+from structured_bandits.inference.mixture_evidence import SLACK
 from structured_bandits.inference.unimodal_rows import RowModels, row_of
 from structured_bandits.structures.reward_ranges import Rewards
 
@@ -218,7 +219,7 @@ def test_a_product_of_tables_is_the_table_of_combinations(index: int) -> None:
     groups = sb.product([sb.FiniteStructure(part) for part in parts])
     data = seen(rng, 4)
     one, two = certificates(whole, data), certificates(groups, data)
-    assert one[1] == pytest.approx(two[1], rel=1e-9, abs=1e-9)
+    assert one[1] - 1.1 * SLACK <= two[1] <= one[1] + 1e-9  # the slack is counted for the rival
     if one[1] > 0.0:
         assert one[0] == two[0]
 
@@ -234,6 +235,121 @@ def test_a_curve_is_about_a_fine_table(rewards: Rewards) -> None:
     two = certificates(sb.FiniteStructure(table), data, rewards)
     assert one[0] == two[0]
     assert one[1] == pytest.approx(two[1], abs=0.01)
+
+
+# ------------------------------------------------------------------------- found by an attack
+
+
+def test_few_hits_in_very_many_pulls_are_not_nothing() -> None:
+    """Two arms with the same 50 hits in 10^12 pulls: one was certain to be the better one."""
+    for policy in (sb.UCB(2), sb.SUCB(sb.unimodal(2)), sb.SUCB(sb.lipschitz([0.0, 1.0], 0.5))):
+        for hits in ([50, 50], [40, 45]):
+            agent = sb.Agent(policy)
+            agent.learn([10**12] * 2, hits)
+            certificate: Any = agent.certificate
+            assert certificate.from_arms.error > 0.5
+            assert certificate.given_models is None or certificate.given_models.error > 0.5
+
+
+def test_lines_that_meet_in_a_point_leave_no_cell_without_length() -> None:
+    """ISAE played one arm for ever: a cell of length 0 has the prior 0, and weights were no numbers."""
+    first = sb.Piece(0, 0.5, [0.2, 0.3, 0.6], [0.5, 0.4, 0.1], closed="both")
+    curve = sb.CurveStructure([first, sb.Piece(1, 2, [0.5, 0.9, 0.2], [0.5, 0.1, 0.2])])
+    assert (curve.model_lines[0].length > 0.0).all()
+    agent, rng = sb.Agent(sb.ISAE(curve)), np.random.default_rng(0)
+    for _ in range(60):
+        decision = agent.ask()
+        agent.tell(decision.id, float(rng.random() < (0.26, 0.32, 0.5)[decision.arm]))
+    assert agent.pulls[2] > 10
+    assert agent.certificate is not None
+
+
+def test_a_product_of_two_curves_is_soon_looked_at() -> None:
+    """It took minutes: where two convex deficits meet, very many small parts are as good as the best."""
+    line = sb.CurveStructure([sb.Piece(0.0, 1.0, [0.0], [1.0])])
+    structure = sb.product([line, line])
+    found = certificates(structure, Data(np.array([5, 5]), np.array([2.0, 3.0])))
+    places = np.linspace(0.0, 1.0, 20_001)[1:-1]
+    logs = [hits * np.log(places) + (5 - hits) * np.log1p(-places) for hits in (2, 3)]
+    total = sum(np.log(np.exp(each).sum() / 20_000) for each in logs)
+    pooled = float((logs[0] + logs[1]).max())
+    assert found[0] == 1
+    assert found[1] == pytest.approx(total - pooled, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        sb.mixtures([[0, 0.5, 0.1], [0, 0.1, 0.5]]),
+        sb.around([[0, 0.5, 0.1], [0, 0.1, 0.5]], [0, 0.1, 0.1]),
+        sb.known_best_mean(3, 1.0),
+    ],
+    ids=["mixtures", "margins", "known best mean"],
+)
+def test_rewards_that_no_model_allows_make_nothing_certain(structure: sb.Structure) -> None:
+    agent = sb.Agent(sb.BestArm(structure))
+    agent.learn([50] * 3, [2, 45, 2])
+    certificate: Any = agent.certificate
+    assert certificate.given_models.error == 1.0
+    assert agent.settled_arm is None
+    assert agent.ask().arm in range(3)
+
+
+def test_an_arm_whose_mean_is_at_the_end_of_the_range() -> None:
+    """The barrier began where the likelihood is 0, and divided by it."""
+    world = sb.Bernoulli([1.0, 0.5, 0.5])
+    found = sb.identify(sb.known_best_mean(3, 1.0), world, runs=5, horizon=300, engine="python")
+    assert found.wrong.sum() == found.undecided == 0
+
+
+def test_arms_that_an_equation_makes_equal_become_certain() -> None:
+    """The arm that has a cell is named; it was the other one by rounding, and its rival as likely."""
+    rows = np.vstack([np.eye(3), [1, -1, 0]])
+    piece = sb.Polytope(np.eye(3), rows=rows, lower=[0, 0, 0, 0], upper=[1, 1, 1, 0])
+    for structure in (sb.PolyhedralStructure([piece]), sb.lipschitz([0, 0, 1], 0.3)):
+        agent = sb.Agent(sb.SUCB(structure))
+        for _ in range(4):
+            agent.learn([1_000] * 3, [800, 805, 500])
+        certificate: Any = agent.certificate
+        assert certificate.given_models.arm == 0
+        assert certificate.given_models.error < 1e-3
+
+
+def test_the_evidence_changes_with_the_policy() -> None:
+    """After `switch` the certificate was that of the old structure, until the agent was restored."""
+    agent = sb.Agent(sb.ModelTS(sb.FiniteStructure([[0.9, 0.1, 0.2], [0.1, 0.8, 0.3]])))
+    agent.learn([10] * 3, [8, 2, 3])
+    for policy in (
+        sb.BestArm(sb.unimodal(3)),
+        sb.UCB(3),
+        sb.SUCB(sb.around([[0.9, 0.1, 0.2]], 0.3)),
+    ):
+        agent.switch(policy)
+        for _ in range(5):
+            agent.tell(agent.ask().id, 1.0)
+        twin = sb.Agent.from_json(agent.to_json(), policy)
+        assert twin.certificate == agent.certificate
+        assert agent.certificate is not None
+        assert (agent.certificate.given_models is None) == isinstance(policy, sb.UCB)
+
+
+def test_an_epsilon_counts_for_unimodal_arms() -> None:
+    agent = sb.Agent(sb.BestArm(sb.unimodal(3), epsilon=0.2))
+    for _ in range(20):
+        agent.learn([400] * 3, [200, 200, 40])
+    assert agent.settled_arm is not None
+    assert agent.settled_arm.arm in (0, 1)
+    strict = sb.Agent(sb.BestArm(sb.unimodal(3)))
+    strict.learn([8_000] * 3, [4_000, 4_000, 800])
+    assert strict.settled_arm is None
+
+
+def test_a_prior_where_there_is_none() -> None:
+    for structure in (sb.unimodal(3), sb.around([[0.5, 0.2], [0.1, 0.4]], 0.1)):
+        with pytest.raises(
+            sb.ParameterError, match=r"prior=\[1, 2\]: .* has no prior over its models"
+        ):
+            sb.BestArm(structure, prior=[1, 2])
 
 
 # ------------------------------------------------------------------------- it is rarely wrong

@@ -171,7 +171,6 @@ class Agent:
         self._seen = _no_results(n_arms)  # all of them
         self._settled = _no_results(n_arms)  # those that came before the oldest one still out
         self._misfit_monitor = MisfitMonitor(policy, watching_of(self._settled))
-        self._evidence = EvidenceMonitor(policy, self._settled)
         self._one = _no_results(n_arms)  # memory for a single one
         self._quota = np.zeros(n_arms, np.int64)  # the plan
         self._told = np.zeros(n_arms, np.int64)  # rewards that the plan has brought, by arm
@@ -196,7 +195,12 @@ class Agent:
         watching = self._misfit_monitor.watching
         self._own_arrays = [*self._seen, *self._settled, watching.times, watching.largest]
         self._own_arrays += [self._quota, self._told, self._handed, self._parked]
-        self._own_arrays += self._evidence.arrays()
+        self._set_evidence(EvidenceMonitor(policy, self._settled))
+
+    def _set_evidence(self, evidence: EvidenceMonitor) -> None:
+        """Take other evidence, with the arrays in which it remembers."""
+        self._evidence = evidence
+        self._remembered = evidence.arrays()
 
     def _set_state(self, state: Any) -> None:
         self._state = state
@@ -707,6 +711,8 @@ class Agent:
         self._set_state(policy.init())
         observe(policy, self._state, self._seen)
         self._horizon = tuned_horizon(policy)
+        self._set_evidence(EvidenceMonitor(policy, self._settled))
+        self._evidence.look()
         self._make_plan()
 
     def to_json(self) -> str:

@@ -17,6 +17,7 @@ from structured_bandits.inference.evidence import (
     Prequential,
     evidence_on,
     fresh_prequential,
+    has_model_prior,
 )
 from structured_bandits.protocols import Seen
 
@@ -77,8 +78,7 @@ def predicts(structure: Any) -> bool:
     """Is the evidence on a structure made of predictions, which have to be remembered?"""
     if not hasattr(structure, "bounds_likelihood"):
         return False
-    groups = getattr(structure, "model_groups", None)
-    return groups is None or any(hasattr(each, "least") for each in groups)
+    return not has_model_prior(structure)
 
 
 __all__ = ["EvidenceMonitor", "Prequential"]

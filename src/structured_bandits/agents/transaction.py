@@ -42,6 +42,8 @@ FIELDS = (
     "_empty",
     "_unsolved",
     "_warned",
+    "_evidence",
+    "_remembered",
 )
 _fields = attrgetter(*FIELDS)
 
@@ -84,7 +86,7 @@ class Checkpoint:
 
     def __init__(self, agent: Agent) -> None:
         self.fields = _fields(agent)
-        self.arrays = [values.tobytes() for values in agent._own_arrays]
+        self.arrays = [values.tobytes() for values in [*agent._own_arrays, *agent._remembered]]
         learned = agent._learned
         self.learned = (
             deepcopy(agent._state) if learned is None else [each.tobytes() for each in learned]
@@ -98,7 +100,7 @@ class Checkpoint:
         """Undo all that was changed since; that may be begun again if it is interrupted."""
         for name, value in zip(FIELDS, self.fields, strict=True):
             setattr(agent, name, value)
-        _write(agent._own_arrays, self.arrays)
+        _write([*agent._own_arrays, *agent._remembered], self.arrays)
         for values in agent._one:
             values[:] = 0
         self._restore_state(agent)

@@ -102,7 +102,7 @@ def climb_by_loops(
     step = np.zeros(size)
     trial = np.zeros(size)
     value = loglik(slopes, shift, first, second, variance, place)
-    if size == 0:
+    if size == 0 or value == -math.inf:  # then so it is in the whole region
         return value
     while True:
         goal = CLOSE if pressure <= least else CENTRED
@@ -261,9 +261,9 @@ def climb(
     """
     seen = (first != 0.0) | (second != 0.0)
     slopes, shift, first, second = slopes[seen], shift[seen], first[seen], second[seen]
-    if not slopes.shape[1]:
-        return _loglik(slopes, shift, first, second, variance, place)
     value = _loglik(slopes, shift, first, second, variance, place)
+    if not slopes.shape[1] or value == -math.inf:  # then so it is in the whole region
+        return value
     while True:
         goal = CLOSE if pressure <= least else CENTRED
         for _ in range(STEPS):

@@ -26,7 +26,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -52,6 +53,7 @@ from structured_bandits.inference.mixture_evidence import (
 )
 from structured_bandits.inference.polytope_models import PolytopeModels, polytope_models
 from structured_bandits.inference.product_sets import ProductSets, sets_of
+from structured_bandits.inference.shares import log_likelihood_of
 from structured_bandits.inference.unimodal_rows import RowModels, row_of
 from structured_bandits.structures.reward_ranges import Rewards
 
@@ -59,6 +61,7 @@ GROWTH = 1.02  # of the pulls from look to look
 LOG_TWO = math.log(2.0)
 FINE = 1e-6  # nats that a barrier may leave where a model is looked for
 CERTAIN = 1e-12  # a prediction is no closer to 0 or 1
+EQUAL = 1e-9  # shares that differ by no more may be those of equal arms
 
 
 class Best(NamedTuple):
@@ -175,6 +178,7 @@ class PredictedEvidence(ABC):
     def __init__(self, models: Any, rewards: Rewards) -> None:
         self.models = models
         self.arms: int = models.arms
+        self.candidates = frozenset(range(self.arms))  # arms that have a cell
         around_zero = np.zeros((self.arms, 2))
         self.scale = reward_scale(rewards.bottom, rewards.top, rewards.sigma, lambda: around_zero)
 
@@ -226,15 +230,31 @@ class PredictedEvidence(ABC):
         one, two = self.logs(memory, data)
         return float(np.logaddexp(one, two)) - LOG_TWO
 
+    def leader(self, memory: Prequential) -> int:
+        """Return the best arm of the first estimate; of arms that are equal one that may be the best."""
+        shares = memory.estimates[0]
+        near = np.flatnonzero(shares >= shares.max() - EQUAL)
+        return int(next((arm for arm in near if arm in self.candidates), near[0]))
+
     def best(self, memory: Prequential, data: Data, epsilon: float = 0.0) -> Best:
         """Compare both kinds of evidence with the cells of other arms."""
         total = self.log_numerator(memory, data)
-        arm, least = int(memory.estimates[0].argmax()), math.inf
+        arm, least = self.leader(memory), math.inf
         for rival in self.rivals(total, data, arm, epsilon):
             if rival.pair >= least:  # the structure can only add to it
                 break
             least = min(least, rival.log_evidence)
+        if least == math.inf and not self.is_possible(data):
+            return Best(arm, 0.0)
         return Best(arm, least)
+
+    @abstractmethod
+    def is_possible(self, data: Data) -> bool:
+        """Can these rewards come in any model? If not, that no rival is left says nothing."""
+
+    def _explains(self, shares: Floats, data: Data) -> bool:
+        counts = self.models.counts(*data)
+        return log_likelihood_of(shares, counts, self.models.variance) > -math.inf
 
     def pair(self, data: Data, arm: int, other: int) -> float:
         """Return the log-evidence of two arms alone that `arm` is better, 1/2 included."""
@@ -246,6 +266,15 @@ class CellEvidence(PredictedEvidence):
     """Polytopes and boxes: the rivals of an arm are the cells of others."""
 
     models: PolytopeModels | MarginModels
+
+    def __init__(self, models: Any, rewards: Rewards) -> None:
+        super().__init__(models, rewards)
+        self.candidates = frozenset(int(cell.arm) for cell in models.cells)
+
+    def is_possible(self, data: Data) -> bool:
+        """Is the likeliest model possible?"""
+        likeliest = self.models.likeliest(self.models.counts(*data))
+        return likeliest is not None and self._explains(likeliest.shares, data)
 
     def estimates(self, data: Data) -> Floats:
         """Return the likeliest model of smoothed data, and the central one of its piece."""
@@ -288,10 +317,19 @@ class CellEvidence(PredictedEvidence):
 class RowEvidence(PredictedEvidence):
     """Unimodal arms in a row: two rivals of an arm, a peak before it and a peak after it.
 
-    The second part of N is the product of the mixtures of Krichevsky and Trofimov of all arms.
+    The second part of N is the product of the mixtures of Krichevsky and Trofimov of all arms. With an
+    epsilon it looks at the cells, one for each peak.
     """
 
     models: RowModels
+
+    def __init__(self, models: Any, rewards: Rewards, cells: Callable[[], CellEvidence]) -> None:
+        super().__init__(models, rewards)
+        self._cells = cache(cells)
+
+    def is_possible(self, data: Data) -> bool:
+        """Is the likeliest model possible?"""
+        return self._explains(self.models.likeliest(self.models.counts(*data)), data)
 
     def estimates(self, data: Data) -> Floats:
         """Return the likeliest model of smoothed data, twice; the second one predicts nothing."""
@@ -309,7 +347,10 @@ class RowEvidence(PredictedEvidence):
     def rivals(
         self, total: float, data: Data, arm: int, epsilon: float, enough: float = math.inf
     ) -> Iterator[Rival]:
-        """Yield both sides; an epsilon is left out, which is safe."""
+        """Yield both sides, or the cells of the other peaks."""
+        if epsilon > 0.0:
+            yield from self._cells().rivals(total, data, arm, epsilon, enough)
+            return
         found = [
             Rival(
                 side.means,
@@ -344,33 +385,40 @@ def pair_evidence(scale: RewardScale, data: Data, arm: int, other: int) -> float
         first, second = reward_counts(scale, data.pulls[each], data.sums[each])
         evidence += log_mixture(scale, each, first, second)
         counts.append((first, second))
-    pulls = data.pulls[arm] + data.pulls[other]
-    if not pulls:
+    pulls = [second if scale.gaussian else first + second for first, second in counts]
+    if not sum(pulls):
         return 0.0
-    pooled = float(data.sums[arm] + data.sums[other]) / float(pulls)
+    pooled = (counts[0][0] + counts[1][0]) / sum(pulls)
     means = [pooled, pooled]
-    shares = [data.sums[each] / max(data.pulls[each], 1) for each in (arm, other)]
-    if data.pulls[other] and data.pulls[arm] and shares[1] >= shares[0]:
-        means = shares
+    if min(pulls) > 0.0:
+        own = [count[0] / number for count, number in zip(counts, pulls, strict=True)]
+        means = own if own[1] >= own[0] else means
+    if not scale.gaussian:  # of shares of the range
+        means = [scale.bottom + scale.width * mean for mean in means]
     return evidence - sum(
-        log_likelihood(scale, float(mean), *count)
-        for mean, count in zip(means, counts, strict=True)
+        log_likelihood(scale, mean, *count) for mean, count in zip(means, counts, strict=True)
     )
+
+
+def has_model_prior(structure: Any) -> bool:
+    """Is the numerator on a structure the mixture of its models by a prior?"""
+    groups = getattr(structure, "model_groups", None)
+    return groups is not None and not any(hasattr(group, "least") for group in groups)
 
 
 def evidence_on(structure: Any, rewards: Rewards, prior: Any = None) -> Evidence | None:
     """Return the evidence on a structure; None if it has none, or too many pieces to look at."""
     if not hasattr(structure, "bounds_likelihood"):
         return None
-    groups = getattr(structure, "model_groups", None)
-    if groups is not None and not any(hasattr(group, "least") for group in groups):
+    if has_model_prior(structure):
         own = structure.prior if prior is None else prior
-        return SetEvidence(sets_of(groups, own, rewards))
+        return SetEvidence(sets_of(structure.model_groups, own, rewards))
     if getattr(structure, "kind", "") == "boxes":
         return CellEvidence(margin_models(structure, rewards), rewards)
     bounded = math.isfinite(rewards.bottom)
     scale = (rewards.bottom, rewards.top - rewards.bottom) if bounded else (0.0, 1.0)
     row = row_of(structure, *scale)
     if row is not None:
-        return RowEvidence(RowModels(row, rewards), rewards)
+        cells = lambda: CellEvidence(polytope_models(structure, rewards), rewards)  # noqa: E731
+        return RowEvidence(RowModels(row, rewards), rewards, cells)
     return CellEvidence(polytope_models(structure, rewards), rewards)

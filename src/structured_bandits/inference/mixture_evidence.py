@@ -32,6 +32,7 @@ from structured_bandits.inference.product_sets import (
 )
 
 HALVINGS = 40  # of a range of means; what is left is counted for the rival
+SLACK = 1e-6  # nats that may be counted for the rival: without it very many small parts are left
 
 
 def _against(total: float, rival: float) -> float:
@@ -176,7 +177,7 @@ def least_above(
     while parts:
         left, right, depth = parts.pop()
         one, two = own.least_with_mean(arm, right), other.least_above(left + epsilon)
-        if one.deficit + two.deficit >= best:
+        if one.deficit + two.deficit >= best - SLACK:
             continue
         if depth == HALVINGS:
             best, found = one.deficit + two.deficit, (one, two)
@@ -187,4 +188,4 @@ def least_above(
                 best, found = one.deficit + two.deficit, (one, two)
         middle = 0.5 * (left + right)
         parts += [(left, middle, depth + 1), (middle, right, depth + 1)]
-    return found
+    return found[0]._replace(deficit=found[0].deficit - SLACK), found[1]

@@ -73,7 +73,7 @@ class PolytopeModels(InShares):
         only models count in which the cell's arm is so much better than this one.
         """
         found = self._highest(("cell", cell, lead), counts, pressure)
-        if found is None:
+        if found is None or found[0].bound == -math.inf:
             return -math.inf, None
         return found[0].bound, found[1].means(found[0].place)
 

@@ -12,7 +12,8 @@ from structured_bandits.base.checks import checked_at_least, checked_probability
 from structured_bandits.base.compilable import chosen_by_class, compilable
 from structured_bandits.base.confidence import Data, fresh_data
 from structured_bandits.base.records import Record
-from structured_bandits.inference.evidence import evidence_on
+from structured_bandits.errors import ParameterError
+from structured_bandits.inference.evidence import evidence_on, has_model_prior
 from structured_bandits.inference.likelihood_sets import (
     TableSets,
     write_log_likelihoods,
@@ -134,6 +135,10 @@ class BestArm(StructuredPolicy, ChoicePolicy, _BestArm):
         """Check the parameters."""
         known = checked_structure(cls, structure)
         rewards = checked_rewards(reward_range, sigma, structure)
+        if prior is not None and not has_model_prior(structure):
+            raise ParameterError(
+                f"prior={prior!r}: {structure!r} has no prior over its models here; leave it out"
+            )
         prior = believed_prior(prior, structure)
         chance = checked_probability("level", level)
         policy = super().__new__(

@@ -12,6 +12,7 @@ from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.checks import checked_share
 from structured_bandits.base.compilable import compilable
 from structured_bandits.errors import ParameterError
+from structured_bandits.inference.evidence import has_model_prior
 from structured_bandits.policies.base import ChoicePolicy, Policy, described
 from structured_bandits.policies.best_arm import UNDECIDED, BestArm, BestArmState
 from structured_bandits.policies.playing import choose, chooses, expect, forget, observe, update
@@ -86,7 +87,8 @@ class Certain(ChoicePolicy, _Certain):
             raise ParameterError(f"settles={settles!r}: expected True or False")
         bounded = math.isfinite(policy.bottom)
         rewards = (policy.bottom, policy.top) if bounded else None
-        sigma, prior = None if bounded else policy.sigma, policy.model_prior
+        sigma = None if bounded else policy.sigma
+        prior = policy.model_prior if has_model_prior(structure) else None
         test = BestArm(structure, level, epsilon, rewards, sigma, prior)
         certain = super().__new__(
             cls,
@@ -171,9 +173,7 @@ class Certain(ChoicePolicy, _Certain):
     def check_learned(self, state: CertainState, t: int) -> None:
         """Raise a ValueError if no play of `t` pulls leads to such learned fields."""
         self.inner.check_learned(state.inner, t)
-        pulls, arm = state.test.decided
-        if not (0 <= pulls <= t and 0 <= arm < self.n_arms):
-            raise ValueError("what is certain was not so within these pulls")
+        self.test.check_learned(state.test, t)
 
     def moment(self, state: CertainState) -> int:
         """Return the pulls after which it was certain, 0 if it is not."""

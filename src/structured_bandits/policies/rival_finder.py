@@ -128,11 +128,11 @@ class RivalFinder:
         memory = work.predictions
         evidence.look(memory, data)
         means = evidence.models.means(memory.estimates[0])
-        best = int(means.argmax())
+        best = evidence.leader(memory)
         total = evidence.log_numerator(memory, data)
         rivals = list(evidence.rivals(total, data, best, epsilon))
         if all(rival.log_evidence >= budget for rival in rivals):
-            return best, True
+            return best, bool(rivals) or evidence.is_possible(data)
         t = int(data.pulls.sum())
         fewest = int(data.pulls.argmin())
         if data.pulls[fewest] < math.sqrt(t) - 0.5 * len(data.pulls):

@@ -24,6 +24,7 @@ from structured_bandits.inference.misfit.batch_max_likelihood import max_log_lik
 from structured_bandits.inference.misfit.e_value import MisfitTest
 from structured_bandits.inference.misfit.max_likelihood import LineModels
 from structured_bandits.inference.misfit.reward_likelihood import (
+    MOST_ROUNDED,
     ROUNDED,
     Counts,
     RewardScale,
@@ -102,7 +103,8 @@ def counts_of(scale: RewardScale, pulls: Ints, sums: Floats) -> Counts:
         return Counts(sums, pulls.astype(np.float64))
     hits = (sums - scale.bottom * pulls) / scale.width
     misses = pulls - hits
-    none, all_of_them = hits < ROUNDED * pulls, misses < ROUNDED * pulls
+    rounding = np.minimum(ROUNDED * pulls, MOST_ROUNDED)
+    none, all_of_them = hits < rounding, misses < rounding
     return Counts(
         np.where(none, 0.0, np.where(all_of_them, pulls, hits)),
         np.where(none, pulls, np.where(all_of_them, 0.0, misses)),

@@ -24,6 +24,7 @@ from structured_bandits.base.records import Record
 
 #: Shares of the pulls below this count as no hits (or no misses): sums of rewards are rounded.
 ROUNDED = 1e-10
+MOST_ROUNDED = 0.01  # hits: of very many pulls, what is more may be true ones
 LARGE = 8  # from here on the terms of the series give all digits of what Stirling's formula leaves
 SERIES = (
     1 / 12,
@@ -76,9 +77,10 @@ def reward_counts(scale: RewardScale, pulls: int, total: float) -> tuple[float, 
         return total, float(pulls)
     hits = (total - scale.bottom * pulls) / scale.width
     misses = pulls - hits
-    if hits < ROUNDED * pulls:
+    rounding = min(ROUNDED * pulls, MOST_ROUNDED)
+    if hits < rounding:
         return 0.0, float(pulls)
-    if misses < ROUNDED * pulls:
+    if misses < rounding:
         return float(pulls), 0.0
     return hits, misses
 

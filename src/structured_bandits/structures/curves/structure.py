@@ -297,12 +297,14 @@ def _cells(pieces: tuple[Piece, ...]) -> tuple[IntervalCells, Flags, Ints]:
         width = Fraction(piece.end) - Fraction(piece.start)
         places = [float(Fraction(piece.start) + cut * width) for cut in cuts]
         means = [[float(mean) for mean in _means_at(piece, cut)] for cut in cuts]
-        piece_of += [place] * len(parts)
-        for part, (_, arm) in enumerate(parts):
+        kept = [part for part in range(len(parts)) if places[part] < places[part + 1]] or [0]
+        piece_of += [place] * len(kept)
+        for part in kept:  # not those that are so short that floats see no length
+            arm = parts[part][1]
             start.append(places[part])
             end.append(places[part + 1])
-            owns_start.append(part == 0 and piece.owns_start)
-            owns_end.append(part == len(parts) - 1 and piece.owns_end)
+            owns_start.append(part == kept[0] and piece.owns_start)
+            owns_end.append(part == kept[-1] and piece.owns_end)
             at_start.append(means[part])
             at_end.append(means[part + 1])
             best.append(arm)
