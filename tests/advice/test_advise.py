@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from support.advice_cases import CASES, excess, measured, shop, survivors
+from support.advice_cases import CASES, excess, measured, shop, survivors, usual_options
 
 import structured_bandits as sb
 from structured_bandits.advice import candidates as candidates_module
 from structured_bandits.advice.candidates import BLIND, given_candidates, library_candidates
 from structured_bandits.advice.evaluation import Evaluator
-from structured_bandits.advice.options import checked_options
 from structured_bandits.cli.commands import main
 from structured_bandits.structures.base import Structure
 
@@ -236,7 +235,7 @@ def test_the_blind_reference_always_plays_along() -> None:
 
 
 def asked(structure: Structure, horizon: int = 50) -> Any:
-    return checked_options(structure, horizon, "bernoulli", 0.5, None, (), 0.05, None, 60.0, 0)
+    return usual_options(structure, horizon)
 
 
 @pytest.mark.parametrize(
@@ -301,6 +300,6 @@ def test_ctrl_c_ends_the_command_with_a_sentence(
 
 
 def test_policies_that_are_tuned_for_less_warn() -> None:
-    options = checked_options(SMALL, 1000, "bernoulli", 0.5, None, (), 0.05, None, 60.0, 0)
+    options = usual_options(SMALL, 1000)
     with pytest.warns(sb.HorizonWarning, match="short is tuned for horizon=10 and will be played"):
         given_candidates({"short": sb.SAE.paper(SMALL, 10)}, options)

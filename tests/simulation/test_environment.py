@@ -119,7 +119,7 @@ DRAWS = """
     import structured_bandits as sb
     from structured_bandits.base.draws import addresses
     from structured_bandits.simulation import compiled, generator
-    policies = {"TS": sb.ThompsonSampling(2), "UCB": sb.UCB(2)}
+    policies = {"TS": sb.ThompsonSampling(2)}
     result = sb.simulate(policies, sb.Bernoulli([0.5, 0.6]), 300, runs=3, engine="compiled")
     layout = generator.known_layout(generator.fresh_generator())
     used = [bool(addresses()), compiled.WAITING is not None, not compiled.COUNTS, layout is not None]

@@ -48,7 +48,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
     if request.param == "dask":
         from distributed import Client
 
-        with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+        with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
             yield client.get_executor(pure=False)
         return
     pool: Executor = ThreadPoolExecutor(2)

@@ -10,7 +10,7 @@ import numpy as np
 import structured_bandits as sb
 from structured_bandits.advice.candidates import BLIND, Candidate
 from structured_bandits.advice.evaluation import Evaluator, TimeBudget
-from structured_bandits.advice.options import checked_options
+from structured_bandits.advice.options import Options, checked_options
 from structured_bandits.advice.truths import Truths, outsides, truths_of
 from structured_bandits.experiments.paper.structures import (
     figure1_left,
@@ -48,6 +48,22 @@ CASES = {
 }
 
 
+def usual_options(structure: Structure, horizon: int, wrong: Any = (), seed: int = 0) -> Options:
+    """Return the options of `sb.advise` with its defaults."""
+    return checked_options(
+        structure,
+        horizon,
+        family="bernoulli",
+        trust=0.5,
+        prior=None,
+        wrong=wrong,
+        level=0.05,
+        runs=None,
+        seconds=60.0,
+        seed=seed,
+    )
+
+
 def measured(
     structure: Structure,
     horizon: int,
@@ -57,9 +73,7 @@ def measured(
     wrong: tuple[float, ...] = WRONG,
 ) -> dict[str, dict[str, Any]]:
     """Return regrets by policy and stage ("inside", or how far outside), in the same worlds for all."""
-    options = checked_options(
-        structure, horizon, "bernoulli", 0.5, None, wrong, 0.05, None, 60.0, seed
-    )
+    options = usual_options(structure, horizon, wrong=wrong, seed=seed)
     with TimeBudget(60.0, False) as budget:
         evaluator = Evaluator(options, budget)
     inside = truths_of(options, None)
