@@ -32,7 +32,7 @@ from structured_bandits.inference.product_sets import (
 )
 
 HALVINGS = 40  # of a range of means; what is left is counted for the rival
-SLACK = 1e-6  # nats that may be counted for the rival: without it very many small parts are left
+SLACK = 1e-4  # nats that may be counted for the rival: without it very many small parts are left
 
 
 def _against(total: float, rival: float) -> float:

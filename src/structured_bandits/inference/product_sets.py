@@ -117,7 +117,6 @@ class TableDeficits(NamedTuple):
         return any(
             self.deficits[model] + others.least(float(self.sets.value[model])) < budget
             for model in np.flatnonzero(self.sets.best == arm)
-            if self.deficits[model] < budget
         )
 
 
@@ -226,7 +225,8 @@ class CurveDeficits(NamedTuple):
 
     def reaches(self, arm: int, others: Others, budget: float) -> bool:
         """Is an arm the best of all in a combination of the set?"""
-        lines = np.flatnonzero((self.sets.best == arm) & (self.total - self.logs.heights < budget))
+        left = budget - others.least(math.inf)  # the deficits of others may be negative
+        lines = np.flatnonzero((self.sets.best == arm) & (self.total - self.logs.heights < left))
         return any(self._reaches_on(int(line), others, budget) for line in lines)
 
     def _reaches_on(self, line: int, others: Others, budget: float) -> bool:
