@@ -90,7 +90,7 @@ def wrong(place: int, life: int) -> tuple[bool, bool]:
     agent, out = sb.Agent(policy, seed=life), list[int]()
     restart, bad = int(rng.integers(PULLS)), [False, False]
     for pull in range(PULLS):
-        if rng.random() < 0.02:
+        if rng.random() < 0.02 and len(agent.parked) < len(case.means) - 2:
             agent.park(int(rng.integers(len(case.means))))
         elif rng.random() < 0.2:
             for arm in agent.parked:

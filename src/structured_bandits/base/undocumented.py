@@ -8,7 +8,7 @@
 | the option `_nrt` | `simulation/compiled.py` | references are counted |
 
 Each is looked for before it is used and left alone where it is not as we know it. With the environment
-variable STRUCTURED_BANDITS_PUBLIC_ONLY=1 none is used: results are the same to the last bit, a first
+variable STRUCTURED_BANDITS_PUBLIC_ONLY=1 none is used: results are the same to the last bit, and a first
 start takes longer (docs/notes/decisions.md says how much).
 """
 

@@ -26,8 +26,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -323,9 +322,10 @@ class RowEvidence(PredictedEvidence):
 
     models: RowModels
 
-    def __init__(self, models: Any, rewards: Rewards, cells: Callable[[], CellEvidence]) -> None:
+    def __init__(self, models: Any, rewards: Rewards, structure: Any) -> None:
         super().__init__(models, rewards)
-        self._cells = cache(cells)
+        self._structure, self._rewards = structure, rewards
+        self._cells: CellEvidence | None = None  # made when an epsilon asks for it
 
     def is_possible(self, data: Data) -> bool:
         """Is the likeliest model possible?"""
@@ -349,7 +349,9 @@ class RowEvidence(PredictedEvidence):
     ) -> Iterator[Rival]:
         """Yield both sides, or the cells of the other peaks."""
         if epsilon > 0.0:
-            yield from self._cells().rivals(total, data, arm, epsilon, enough)
+            if self._cells is None:
+                self._cells = cell_evidence(self._structure, self._rewards)
+            yield from self._cells.rivals(total, data, arm, epsilon, enough)
             return
         found = [
             Rival(
@@ -419,6 +421,10 @@ def evidence_on(structure: Any, rewards: Rewards, prior: Any = None) -> Evidence
     scale = (rewards.bottom, rewards.top - rewards.bottom) if bounded else (0.0, 1.0)
     row = row_of(structure, *scale)
     if row is not None:
-        cells = lambda: CellEvidence(polytope_models(structure, rewards), rewards)  # noqa: E731
-        return RowEvidence(RowModels(row, rewards), rewards, cells)
+        return RowEvidence(RowModels(row, rewards), rewards, structure)
+    return cell_evidence(structure, rewards)
+
+
+def cell_evidence(structure: Any, rewards: Rewards) -> CellEvidence:
+    """Return the evidence on a union of polytopes, by its cells."""
     return CellEvidence(polytope_models(structure, rewards), rewards)
