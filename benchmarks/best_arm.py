@@ -44,9 +44,10 @@ def pulls(lives: int, names: list[str]) -> None:
         if names and name not in names:
             continue
         began = time.perf_counter()
-        world: Any = sb.Bernoulli(each.means)
-        if each.sigma is not None:
-            world = sb.Gaussian(each.means, sigma=each.sigma)
+        gaussian = each.sigma is not None
+        world: Any = (
+            sb.Gaussian(each.means, sigma=each.sigma) if gaussian else sb.Bernoulli(each.means)
+        )
         found = sb.identify(each.make(), world, horizon=MOST, runs=lives, seed=SEED)
         took = (time.perf_counter() - began) / lives
         error = found.pulls.std(ddof=1) / math.sqrt(lives)
