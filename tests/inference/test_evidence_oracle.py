@@ -236,6 +236,7 @@ def test_certificates_of_a_product_of_two_curves(sums: list[int]) -> None:
 
 # ------------------------------------------------------------------------ certificates with both
 
+ESTIMATES = 0.01  # nats: the library's estimates are nearly the likeliest models, so its N is lower
 FEATURES = [[1, 0], [0.6, 0.5], [0, 1], [0.3, 0.8]]
 TABLE = [[0.8, 0.3, 0.5, 0.1], [0.2, 0.7, 0.4, 0.3], [0.5, 0.5, 0.6, 0.9]]
 STAR = [(0, 1), (0, 2), (0, 3)]
@@ -308,7 +309,7 @@ def test_certificates_of_polytopes(name: str) -> None:
             arm, found = told.certificate()
             expected = max(told.monitor.log_evidence(arm), 0.0)
             assert told.monitor.estimate[arm] > told.monitor.estimate.max() - 1e-3
-            assert expected - SLACK < found < expected + 2e-3, t
+            assert expected - ESTIMATES < found < expected + 2e-3, t
             seen += expected > 0
     assert not told.monitor.tied  # else the rules leave open which estimate it is
     assert seen >= 3
@@ -358,7 +359,7 @@ def test_best_arm_plays_one_arm_as_soon_as_it_is_certain(name: str) -> None:
         )
         if certain is None and looked and told.arms:
             arm = told.certificate()[0]
-            if told.monitor.log_evidence(arm) > math.log(10) + SLACK:
+            if told.monitor.log_evidence(arm) > math.log(10) + ESTIMATES:
                 certain = len(told.arms), arm
         told.pull()
     assert certain is not None
