@@ -45,7 +45,12 @@ from structured_bandits.agents.plan_order import (
     next_pull,
     with_propensity,
 )
-from structured_bandits.agents.results import check_total, checked_results, checked_reward
+from structured_bandits.agents.results import (
+    check_total,
+    checked_results,
+    checked_reward,
+    known_data,
+)
 from structured_bandits.agents.snapshot import from_snapshot, read_snapshot, to_snapshot
 from structured_bandits.agents.speculative_plan import (
     LookAhead,
@@ -874,7 +879,7 @@ class Agent:
     @property
     def _data(self) -> Data:
         """What was seen; arms whose sums nobody knows count as not pulled."""
-        return _known(self._seen)
+        return known_data(self._seen)
 
     def _make_plan(self) -> None:
         """Plan from what was learned."""
@@ -1040,12 +1045,6 @@ class Agent:
 def agent_generator(seed: int) -> np.random.Generator:
     """Return the generator of an agent: a stream that a world with the same seed does not have."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=SPAWN_KEY)))
-
-
-def _known(seen: Seen) -> Data:
-    """Return pulls and sums; arms whose sums nobody knows count as not pulled."""
-    unknown = np.isnan(seen.sums)
-    return Data(np.where(unknown, 0, seen.pulls), np.where(unknown, 0.0, seen.sums))
 
 
 def _is_whole(value: Any) -> bool:

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from structured_bandits.agents.likely import rewards_of
-from structured_bandits.base.confidence import Data
+from structured_bandits.agents.results import known_data
 from structured_bandits.errors import MissingExtraError
 from structured_bandits.inference.certificate import Certificate, certificate_of
 from structured_bandits.inference.evidence import (
     Evidence,
-    Prequential,
     evidence_on,
     fresh_prequential,
     has_model_prior,
@@ -36,28 +33,24 @@ class EvidenceMonitor:
         self._evidence: Evidence | None = None
         self._made = False
         structure = getattr(policy, "structure", None)
-        self.predicts = self._rewards is not None and predicts(structure)
+        bounded = self._rewards is not None and hasattr(structure, "bounds_likelihood")
+        self.predicts = bounded and not has_model_prior(structure)
         self.memory = fresh_prequential(len(settled.pulls) if self.predicts else 0)
-
-    def known(self) -> Data:
-        """Return pulls and sums; arms whose sums nobody knows count as not pulled."""
-        unknown = np.isnan(self._settled.sums)
-        pulls = np.where(unknown, 0, self._settled.pulls)
-        return Data(pulls, np.where(unknown, 0.0, self._settled.sums))
 
     def look(self) -> None:
         """Renew the predictions if it is time."""
         if self.predicts and self._settled.pulls.sum() >= self.memory.next_look[0]:
             evidence = self._evidence_now()
             if evidence is not None:
-                evidence.look(self.memory, self.known())
+                evidence.look(self.memory, known_data(self._settled))
 
     def certificate(self, names: Sequence[str]) -> Certificate | None:
         """Return which arm is best, and how sure that is; None where that cannot be said."""
         if self._rewards is None:
             return None
         evidence = self._evidence_now()
-        return certificate_of(evidence, self.memory, names, self._rewards, self.known())
+        data = known_data(self._settled)
+        return certificate_of(evidence, self.memory, names, self._rewards, data)
 
     def arrays(self) -> list[Any]:
         """Return the arrays that hold what was seen."""
@@ -72,13 +65,3 @@ class EvidenceMonitor:
                     self._evidence = evidence_on(structure, self._rewards, prior)
             self._made = True
         return self._evidence
-
-
-def predicts(structure: Any) -> bool:
-    """Is the evidence on a structure made of predictions, which have to be remembered?"""
-    if not hasattr(structure, "bounds_likelihood"):
-        return False
-    return not has_model_prior(structure)
-
-
-__all__ = ["EvidenceMonitor", "Prequential"]

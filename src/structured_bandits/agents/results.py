@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structured_bandits.base.arrays import Floats, Ints
+from structured_bandits.base.confidence import Data
 from structured_bandits.errors import RewardError
 from structured_bandits.policies.phases import MOST_PULLS
 from structured_bandits.protocols import Outcome, Seen
@@ -109,3 +110,9 @@ def check_square(name: str, outcome: Outcome, allowed: Range) -> None:
             f"{name}={value:g}: {count:g} rewards in [{low:g}, {high:g}] that sum to "
             f"{total:g} have squares that sum to between {least:g} and {most:g}"
         )
+
+
+def known_data(seen: Seen) -> Data:
+    """Return pulls and sums; arms whose sums nobody knows count as not pulled."""
+    unknown = np.isnan(seen.sums)
+    return Data(np.where(unknown, 0, seen.pulls), np.where(unknown, 0.0, seen.sums))

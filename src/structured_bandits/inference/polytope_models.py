@@ -19,7 +19,7 @@ from structured_bandits.inference.barrier import PRESSURE, Highest, Region, cent
 from structured_bandits.inference.misfit.reward_likelihood import Counts
 from structured_bandits.inference.shares import InShares, LikeliestModel, PieceCell
 from structured_bandits.solvers.linear import maximise
-from structured_bandits.structures.polyhedral.cell import lead_rows, widest
+from structured_bandits.structures.polyhedral.cell import lead_rows, mean_ends, widest
 from structured_bandits.structures.polyhedral.differences import differences, rivals_of
 from structured_bandits.structures.polyhedral.polytope import Polytope
 from structured_bandits.structures.reward_ranges import Rewards
@@ -97,19 +97,10 @@ class PolytopeModels(InShares):
         piece = self._piece(key)
         if self.variance > 0.0:
             return False
-        if "leaves range" not in piece.known:
-            known = differences(piece)
-            if known is not None:
-                low, high = known.low.min(), known.high.max()
-            else:
-                slopes = np.concatenate([-piece.slopes, piece.slopes])
-                found = [maximise(s, piece.rows, piece.lower, piece.upper).value for s in slopes]
-                lowest, highest = np.array(found).reshape(2, -1)
-                low = (piece.intercepts - lowest).min()
-                high = (piece.intercepts + highest).max()
-            piece.known["leaves range"] = (float(low), float(high))
-        low, high = piece.known["leaves range"]
-        return bool(low < self.bottom - FLAT or high > self.bottom + self.width + FLAT)
+        known = differences(piece)
+        low, high = mean_ends(piece).T if known is None else (known.low, known.high)
+        beyond = high.max() > self.bottom + self.width + FLAT
+        return bool(beyond or low.min() < self.bottom - FLAT)
 
     def _piece(self, key: Any) -> Polytope:
         return self.pieces[key[1] if key[0] == "piece" else self.cells[key[1]].piece]

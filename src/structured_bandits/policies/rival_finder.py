@@ -26,7 +26,6 @@ from structured_bandits.base.arrays import Floats, Ints
 from structured_bandits.base.confidence import Data
 from structured_bandits.inference.evidence import (
     GROWTH,
-    CellEvidence,
     PredictedEvidence,
     Prequential,
     Rival,
@@ -200,6 +199,3 @@ def _pulls(time: float, nats: float, half: float, scale: float) -> float:
     for _ in range(50):
         n = time * (nats + half * max(math.log(n / scale), 0.0))
     return n
-
-
-__all__ = ["CellEvidence", "LookMemory", "RivalFinder"]
